@@ -20,12 +20,12 @@ const half = 0.5
 
 // unpack uploads what is in a packed image. Nothing is sent before the checksum is verified, and nothing is
 // left if it ends early: Proxmox has to receive all of it first.
-func (a *Actor) unpack(ctx context.Context, c *pve.Client, u model.Unpack, told func(float64)) (pve.UPID, error) {
+func (a *Actor) unpack(ctx context.Context, c *pve.Client, u model.Unpack, progress func(float64)) (pve.UPID, error) {
 	src := imagefile.Source{URL: u.URL, Packing: u.Packing, Checksum: u.Checksum, Algorithm: u.Algorithm}
-	if told == nil {
-		told = func(float64) {}
+	if progress == nil {
+		progress = func(float64) {}
 	}
-	m, err := a.measure(ctx, src, u.Room, func(part float64) { told(part * half) })
+	m, err := a.measure(ctx, src, u.Room, func(part float64) { progress(part * half) })
 	if err != nil {
 		return pve.UPID{}, err
 	}
@@ -39,20 +39,20 @@ func (a *Actor) unpack(ctx context.Context, c *pve.Client, u model.Unpack, told 
 	defer in.Close()
 	return c.Storage(u.Node, u.Storage).Upload(ctx, pve.Upload{
 		Content: "import", Filename: u.File, Body: in, Size: m.Size, Checksum: m.SHA256, Algorithm: "sha256",
-		Progress: func(sent, size int64) { told(half + half*float64(sent)/float64(size)) },
+		Progress: func(sent, size int64) { progress(half + half*float64(sent)/float64(size)) },
 	})
 }
 
 // measure verifies and measures a packed image: once for all nodes, if a checksum says that it stays
 // the same.
-func (a *Actor) measure(ctx context.Context, src imagefile.Source, room int64, told func(float64)) (imagefile.Measured, error) {
+func (a *Actor) measure(ctx context.Context, src imagefile.Source, room int64, progress func(float64)) (imagefile.Measured, error) {
 	a.mu.Lock()
 	m, known := a.measured[src]
 	a.mu.Unlock()
 	if known && (room == 0 || m.Size <= room) {
 		return m, nil
 	}
-	m, err := a.web.Measure(ctx, src, room, told)
+	m, err := a.web.Measure(ctx, src, room, progress)
 	if err == nil && src.Checksum != "" {
 		a.mu.Lock()
 		a.measured[src] = m

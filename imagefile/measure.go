@@ -75,7 +75,7 @@ type Measured struct {
 // Measure reads a whole file, verifies its checksum, and measures what is in it. It ends with ErrRoom as soon as
 // that is more than room; 0: nobody knows how much there is. Told is called with the part that is
 // done, where that is known.
-func (w *Web) Measure(ctx context.Context, src Source, room int64, told func(float64)) (Measured, error) {
+func (w *Web) Measure(ctx context.Context, src Source, room int64, progress func(float64)) (Measured, error) {
 	t, err := w.get(ctx, src)
 	if err != nil {
 		return Measured{}, err
@@ -85,7 +85,7 @@ func (w *Web) Measure(ctx context.Context, src Source, room int64, told func(flo
 		return Measured{}, fmt.Errorf("%w: to %s, and no checksum says what the file is", ErrRedirect, t.elsewhere)
 	}
 	sum := newSum(src.Algorithm)
-	file := io.TeeReader(&counted{Reader: t, size: t.size, told: told}, sum)
+	file := io.TeeReader(&counted{Reader: t, size: t.size, progress: progress}, sum)
 	in, err := unpack(src.Packing, file)
 	if err != nil {
 		return Measured{}, err
@@ -158,13 +158,13 @@ func (b *both) Close() error { return errors.Join(b.ReadCloser.Close(), b.under.
 type counted struct {
 	io.Reader
 	read, size int64
-	told       func(float64)
+	progress   func(float64)
 }
 
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
-	if c.read += int64(n); c.told != nil && c.size > 0 && n > 0 {
-		c.told(float64(c.read) / float64(c.size))
+	if c.read += int64(n); c.progress != nil && c.size > 0 && n > 0 {
+		c.progress(float64(c.read) / float64(c.size))
 	}
 	return n, err
 }
