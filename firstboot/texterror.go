@@ -88,14 +88,14 @@ func yamlProblems(text string, err error) TextErrors {
 const maxTried = 256 << 10
 
 // badLine is the first line that can't follow on those before it.
-func badLine(lines []string, told int) int {
-	return firstBad(lines, told, func(text string) bool { return yaml.Unmarshal([]byte(text), new(yaml.Node)) == nil })
+func badLine(lines []string, reported int) int {
+	return firstBad(lines, reported, func(text string) bool { return yaml.Unmarshal([]byte(text), new(yaml.Node)) == nil })
 }
 
 // firstBad looks for the last line that all before it can be read with. Where that takes too
 // long, the search halves what is left: that finds a line where it goes wrong, if perhaps
 // not the last one.
-func firstBad(lines []string, told int, reads func(string) bool) int {
+func firstBad(lines []string, reported int, reads func(string) bool) int {
 	text, tried := strings.Join(lines, "\n"), 0
 	ends := make([]int, len(lines)+1) // where the first n lines end
 	for i, line := range lines {
@@ -112,7 +112,7 @@ func firstBad(lines []string, told int, reads func(string) bool) int {
 		}
 	}
 	if n <= 0 || len(text) > maxTried {
-		return told
+		return reported
 	}
 	low, high := 0, n+1 // the first low lines can be read, the first high ones can't
 	for high-low > 1 {
@@ -123,7 +123,7 @@ func firstBad(lines []string, told int, reads func(string) bool) int {
 		}
 	}
 	if low == 0 {
-		return told
+		return reported
 	}
 	return high
 }

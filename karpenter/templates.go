@@ -127,8 +127,8 @@ func (c *templates) inRegion(ctx context.Context, r *Region, t *api.ProxmoxTempl
 	if err := r.Site.PutImage(owner, img); err != nil {
 		return nil, "", err.Error(), nil //nolint:nilerr // what is wrong with it is told as what it waits for
 	}
-	out, told := outcomeOf(r, owner)
-	if was := within(t.Status.Zones, r.Name); !told && len(was) > 0 && t.Status.ImageID == img.Version() {
+	out, known := outcomeOf(r, owner)
+	if was := within(t.Status.Zones, r.Name); !known && len(was) > 0 && t.Status.ImageID == img.Version() {
 		return was, img.Version(), "", nil // this process has just begun
 	}
 	for _, one := range out.Templates {
@@ -136,7 +136,7 @@ func (c *templates) inRegion(ctx context.Context, r *Region, t *api.ProxmoxTempl
 	}
 	slices.Sort(zones)
 	switch {
-	case !told:
+	case !known:
 		wait = "Proxmox is asked for the template"
 	case out.State != engine.StateReady:
 		wait = textOf(out)
@@ -189,7 +189,7 @@ func (c *templates) remove(ctx context.Context, t *api.ProxmoxTemplate, owner mo
 	for _, r := range regions {
 		img, _ := r.Cluster.Image(*imageOf(owner, t.Name, &t.Spec))
 		img.Deleted = true
-		if is, told := outcomeOf(r, owner); told && is.State == engine.StateGone {
+		if is, known := outcomeOf(r, owner); known && is.State == engine.StateGone {
 			continue
 		}
 		if err := r.Site.PutImage(owner, img); err != nil {

@@ -21,7 +21,7 @@ func (s *agents) question(a *ask) (over bool, err error) {
 	switch {
 	case a.ctx.Err() != nil:
 		return true, a.ctx.Err()
-	case err == nil && s.told(a, list):
+	case err == nil && s.answered(a, list):
 		s.learn(a, asked, now)
 		return true, nil
 	case err == nil:
@@ -44,10 +44,10 @@ func (s *agents) question(a *ask) (over bool, err error) {
 	return false, nil
 }
 
-// told takes over the addresses, if there are any. A guest that is gone has no
-// more to tell.
-func (s *agents) told(a *ask, list []pve.GuestInterface) bool {
-	told := true
+// answered takes over the addresses of an answer. It reports false if there are none yet;
+// a guest that is gone has no more to report.
+func (s *agents) answered(a *ask, list []pve.GuestInterface) bool {
+	complete := true
 	s.o.change(a.vmid, func(r *record) {
 		var nics []model.NIC
 		if r.config != nil {
@@ -55,9 +55,9 @@ func (s *agents) told(a *ask, list []pve.GuestInterface) bool {
 		}
 		r.agent, r.addresses = model.AgentUp, addressesOf(list, nics)
 		r.believe(model.StatusRunning)
-		told = len(r.addresses) > 0
+		complete = len(r.addresses) > 0
 	})
-	return told
+	return complete
 }
 
 func (s *agents) later(a *ask, due time.Time) {

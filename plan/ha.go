@@ -79,7 +79,7 @@ func says(ha *model.HA) bool { return ha != nil && *ha != (model.HA{}) }
 // haUnlike is how the HA resource of a guest differs from what is wanted. What the
 // manifest doesn't say may be as it is.
 func (c *change) haUnlike() (list []model.Difference) {
-	told, known := c.p.have.HA[sid(c.g.VMID)]
+	resource, known := c.p.have.HA[sid(c.g.VMID)]
 	if !says(c.v.HA) || !known {
 		return nil
 	}
@@ -90,15 +90,15 @@ func (c *change) haUnlike() (list []model.Difference) {
 	}
 	const unsaid = "1" // is what Proxmox does then
 	if n := c.v.HA.MaxRestart; n != 0 {
-		differ("max_restart", cmp.Or(told["max_restart"], unsaid), itoa(n))
+		differ("max_restart", cmp.Or(resource["max_restart"], unsaid), itoa(n))
 	}
 	if n := c.v.HA.MaxRelocate; n != 0 {
-		differ("max_relocate", cmp.Or(told["max_relocate"], unsaid), itoa(n))
+		differ("max_relocate", cmp.Or(resource["max_relocate"], unsaid), itoa(n))
 	}
 	switch group := c.v.HA.Group; {
 	case group == "":
 	case !c.p.ruled():
-		differ("group", told["group"], group)
+		differ("group", resource["group"], group)
 	case !slices.Contains(c.p.have.Rules[group], sid(c.g.VMID)):
 		list = append(list, model.Difference{Verb: model.VerbAdd, Field: model.FieldHA + ".rule", To: group, Effect: Live})
 	}

@@ -87,14 +87,14 @@ func netInterface(name, mac string, sent int, addrs []netip.Prefix) map[string]a
 // static ones that cloud-init is told, else one by DHCP; and the link-local
 // one.
 func (s *Sim) addresses(vm *VM, key, mac string) []netip.Prefix {
-	var told []string
+	var configured []string
 	if net := vm.Run.Guest.Net; net != nil {
-		told = net[mac]
+		configured = net[mac]
 	} else {
-		told = ipConfig(vm.Conf, strings.TrimPrefix(key, "net"))
+		configured = ipConfig(vm.Conf, strings.TrimPrefix(key, "net"))
 	}
 	var addrs []netip.Prefix
-	for _, text := range told {
+	for _, text := range configured {
 		p, err := netip.ParsePrefix(text)
 		if text == "dhcp" {
 			p = s.lease(mac)

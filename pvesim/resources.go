@@ -12,10 +12,10 @@ func (s *Sim) nodeNames() []string { return slices.Sorted(maps.Keys(s.state.Node
 // statusRound is what pvestatd broadcast last: figures that /cluster/resources
 // and /nodes show. With a round time of zero it is always fresh.
 type statusRound struct {
-	vms    map[int]map[string]any
-	nodes  map[string]map[string]any
-	spaces map[SpaceKey]spaceFigures
-	told   map[string]time.Time // when each node last told its figures
+	vms      map[int]map[string]any
+	nodes    map[string]map[string]any
+	spaces   map[SpaceKey]spaceFigures
+	reported map[string]time.Time // when each node last told its figures
 }
 
 // figuresKept is how long the cluster keeps the figures of a node that tells no
@@ -52,14 +52,14 @@ func (s *Sim) startStatusRounds() {
 func (s *Sim) takeRound() {
 	r := &statusRound{
 		vms: make(map[int]map[string]any, len(s.state.VMs)), nodes: map[string]map[string]any{}, spaces: map[SpaceKey]spaceFigures{},
-		told: map[string]time.Time{},
+		reported: map[string]time.Time{},
 	}
 	for name, n := range s.state.Nodes {
 		switch {
 		case n.State == Online:
-			r.nodes[name], r.told[name] = s.nodeFigures(n), s.now()
-		case s.round != nil && s.now().Sub(s.round.told[name]) <= figuresKept:
-			r.nodes[name], r.told[name] = s.round.nodes[name], s.round.told[name]
+			r.nodes[name], r.reported[name] = s.nodeFigures(n), s.now()
+		case s.round != nil && s.now().Sub(s.round.reported[name]) <= figuresKept:
+			r.nodes[name], r.reported[name] = s.round.nodes[name], s.round.reported[name]
 		}
 	}
 	for id, vm := range s.state.VMs {

@@ -90,7 +90,7 @@ func (s *Site) now(owner model.Owner) (o Outcome, known bool, err error) {
 	if is, ok := s.want.owner(owner.Key); !ok || is != owner {
 		return Outcome{Owner: owner}, false, nil
 	}
-	if o, told := s.latest[owner.Key]; told {
+	if o, seen := s.latest[owner.Key]; seen {
 		return o, true, nil
 	}
 	o = Outcome{Owner: owner, State: engine.StateWaiting, Version: s.want.versions[owner.Key]}
@@ -144,12 +144,12 @@ func (s *Site) Stuck(o Outcome) bool {
 func (s *Site) sourceStuck(key model.Key) bool {
 	s.mu.Lock()
 	v := s.want.vms[key]
-	source, told := s.latest[v.Source.Image]
+	source, seen := s.latest[v.Source.Image]
 	if v.Source.VM != (model.Key{}) {
-		source, told = s.latest[v.Source.VM]
+		source, seen = s.latest[v.Source.VM]
 	}
 	s.mu.Unlock()
-	return told && s.Stuck(source)
+	return seen && s.Stuck(source)
 }
 
 // Trouble returns why nothing can be done at present, and since when; nil: no trouble is

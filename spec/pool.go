@@ -275,7 +275,7 @@ func (n Networks) Pools() []model.AddressPool {
 }
 
 func (p Pool) pool(name string) model.AddressPool {
-	var told report // by Check
-	pool, _ := told.pool("", name, p)
+	var reported report // by Check
+	pool, _ := reported.pool("", name, p)
 	return pool
 }
