@@ -124,7 +124,7 @@ func TestNothingIsRestartedWhileAnotherProxmoxCantBeAsked(t *testing.T) {
 		if done := l.restarted(6); len(done) > 0 || rep.Converged() {
 			t.Errorf("%v were restarted\n%s", done, describe(rep))
 		}
-		if text := describe(rep); !strings.Contains(text, "of which nobody can tell whether it is ready (Provider west: ") {
+		if text := describe(rep); !strings.Contains(text, "whose state isn't known (Provider west: ") {
 			t.Error(text)
 		}
 	})

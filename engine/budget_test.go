@@ -201,7 +201,7 @@ func TestMachinesThatNobodyLooksAfterCountAsUnavailable(t *testing.T) {
 		if done := l.restarted(6); len(done) > 0 {
 			t.Errorf("%v were restarted", done)
 		}
-		const want = "virtualmachine/east/web-3, of which nobody can tell whether it is ready (Provider west isn't connected), has to be ready first (at most 1 unavailable)"
+		const want = "virtualmachine/east/web-3, whose state isn't known (Provider west isn't connected), has to be ready first (at most 1 unavailable)"
 		if o := one.of("web-0"); o.Text != want {
 			t.Errorf("web-0 says %q, want %q", o.Text, want)
 		}
@@ -209,7 +209,7 @@ func TestMachinesThatNobodyLooksAfterCountAsUnavailable(t *testing.T) {
 		two := &partner{party: away, latest: map[string]engine.Outcome{}}
 		two.connect(l.connect(pve.Token("root@pam!lab", "wrong")), desired(west...))
 		time.Sleep(10 * time.Minute)
-		if o := one.of("web-0"); !strings.Contains(o.Text, "nobody can tell whether it is ready (Provider west: Proxmox refuses the login") {
+		if o := one.of("web-0"); !strings.Contains(o.Text, "state isn't known (Provider west: Proxmox refuses the login") {
 			t.Errorf("web-0 says %q", o.Text)
 		}
 		two.end()
@@ -244,7 +244,7 @@ func TestNothingIsRestartedBeforeAllThatIsWantedWasRead(t *testing.T) {
 		})
 		one := l.partner(budget, "Provider east", east)
 		time.Sleep(5 * time.Minute)
-		const want = "a machine of another namespace that uses small, and of which nobody can tell at present whether it is ready, has to be ready first (at most 1 unavailable)"
+		const want = "a machine of another namespace that uses small, and whose state isn't known at present, has to be ready first (at most 1 unavailable)"
 		if o, done := one.of("web-0"), l.restarted(6); o.Text != want || len(done) > 0 {
 			t.Errorf("web-0 says %q; %v were restarted", o.Text, done)
 		}

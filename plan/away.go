@@ -53,12 +53,12 @@ func whoIsAway(a model.Absent, namespace, group string) string {
 	if a.Key.Namespace != namespace && group != everyone {
 		name = fmt.Sprintf("a machine of another namespace that uses %s", group)
 		if a.Unknown != "" {
-			name += ", and of which nobody can tell at present whether it is ready,"
+			name += ", and whose state isn't known at present,"
 		}
 		return name
 	}
 	if a.Unknown != "" {
-		name += fmt.Sprintf(", of which nobody can tell whether it is ready (%s),", a.Unknown)
+		name += fmt.Sprintf(", whose state isn't known (%s),", a.Unknown)
 	}
 	return name
 }

@@ -184,9 +184,9 @@ func TestWhoIsAway(t *testing.T) {
 		want string
 	}{
 		{model.Absent{Key: mine}, "virtualmachine/n/x"},
-		{model.Absent{Key: mine, Unknown: "why"}, "virtualmachine/n/x, of which nobody can tell whether it is ready (why),"},
+		{model.Absent{Key: mine, Unknown: "why"}, "virtualmachine/n/x, whose state isn't known (why),"},
 		{model.Absent{Key: theirs}, "a machine of another namespace that uses g"},
-		{model.Absent{Key: theirs, Unknown: "why"}, "a machine of another namespace that uses g, and of which nobody can tell at present whether it is ready,"},
+		{model.Absent{Key: theirs, Unknown: "why"}, "a machine of another namespace that uses g, and whose state isn't known at present,"},
 	} {
 		if got := whoIsAway(c.a, "n", "g"); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
