@@ -84,5 +84,5 @@ func TestWhoIsntShownAllMachinesTakesNoHookAway(t *testing.T) {
 	if code != ui.ExitFailed {
 		t.Errorf("exit %d", code)
 	}
-	wantText(t, stderr, `aren't shown all machines, so nobody knows whether one has the hook`, `They need VM\.Audit on /vms`)
+	wantText(t, stderr, `can't see all machines, so it isn't known whether one has the hook`, `They need VM\.Audit on /vms`)
 }

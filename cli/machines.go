@@ -22,9 +22,9 @@ import (
 type machinesFlags struct{ machines.Options }
 
 func (f *machinesFlags) add(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.Beside, "machines-beside", false, "machine-controller runs, too: look after Machines whose provider is proxmox only, and leave MachineDeployments and MachineSets to it")
+	fs.BoolVar(&f.Beside, "machines-beside", false, "machine-controller runs, too: reconcile only Machines whose provider is proxmox, and leave MachineDeployments and MachineSets to it")
 	fs.DurationVar(&f.JoinTimeout, "join-cluster-timeout", machines.DefaultJoinTimeout, "`TIME` after which a machine of a MachineDeployment that hasn't become a node is replaced; 0: never")
-	fs.DurationVar(&f.SkipEvictionAfter, "skip-eviction-after", machines.DefaultSkipEvictionAfter, "`TIME` for which the drain of a node is waited for when its Machine is deleted")
+	fs.DurationVar(&f.SkipEvictionAfter, "skip-eviction-after", machines.DefaultSkipEvictionAfter, "`TIME` after which the drain of a node is skipped when its Machine is deleted")
 	fs.StringVar(&f.APIServer, "join-api-server", "", "`URL` by which machines reach Kubernetes (default: that of the ConfigMap kube-public/cluster-info, or the operator's own)")
 	fs.StringSliceVar(&f.ClusterDNS, "cluster-dns", nil, "`ADDRESS` of the cluster's name server, for kubelets (default: that of the Service kube-system/kube-dns)")
 }

@@ -168,7 +168,7 @@ The context to use, and the file that has it.
 \fI~/.config/proxplane/config.yaml\fR
 The contexts.
 .SH EXIT STATUS
-0 if all went well; 1 if not; 2 where a command was asked to tell whether something differs, and it does; 130 after Ctrl\-C.
+0 if all went well; 1 if not; 2 if plan --detailed-exitcode or diff has found differences; 130 after Ctrl\-C.
 `
 
 // roff escapes what means something to roff.

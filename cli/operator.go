@@ -38,8 +38,8 @@ func newOperator(u *ui.UI) *cobra.Command {
 		Long: `Run the Kubernetes operator. It reconciles Providers, VirtualMachines and
 whatever belongs to them, as custom resources (deploy/crds), and with --doors
 MachineDeployments of cluster.k8s.io whose provider is proxmox, or Karpenter with
-nodes on Proxmox. It runs until it is interrupted. Of several replicas one works, and another one takes over when that
-is gone.
+nodes on Proxmox. It runs until it is interrupted. Several replicas elect a leader;
+when it is gone, another one takes over.
 
 Inside of Kubernetes it finds its API by itself. Elsewhere KUBECONFIG or --kubeconfig
 says where it is. LOG_LEVEL is another way to say --log-level.`,
@@ -55,14 +55,14 @@ says where it is. LOG_LEVEL is another way to say --log-level.`,
 	f.karpenter.add(fs)
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE` that says where Kubernetes is (default: KUBECONFIG, ~/.kube/config, or the pod's own)")
 	fs.StringVar(&f.context, "context", "", "`NAME` of the context in it")
-	fs.StringSliceVar(&f.Namespaces, "namespace", nil, "look after this `NAMESPACE` only; can be repeated (default: all)")
-	fs.StringSliceVar(&f.SecretNamespaces, "secret-namespace", nil, "read Secrets in this `NAMESPACE` only; can be repeated (default: in all that it looks after)")
-	fs.StringVar(&f.Cluster, "cluster-name", "", "`NAME` of this Kubernetes, part of what machines are known by, so it has to stay (default: made from the UID of kube-system)")
-	fs.BoolVar(&f.alone, "alone", false, "there is no other replica: don't elect a leader")
-	fs.StringVar(&f.Namespace, "leader-namespace", "", "`NAMESPACE` of the Lease by which replicas agree who works (default: the pod's own, or the context's)")
-	fs.DurationVar(&f.Lease, "lease-duration", 0, "`TIME` that others wait after the last sign of life of the one who works (default 15s)")
-	fs.DurationVar(&f.Renew, "renew-deadline", 0, "`TIME` for which the one who works tries to give a sign of life before it gives up (default 10s)")
-	fs.DurationVar(&f.Retry, "retry-period", 0, "`TIME` between two tries (default 2s)")
+	fs.StringSliceVar(&f.Namespaces, "namespace", nil, "reconcile this `NAMESPACE` only; can be repeated (default: all)")
+	fs.StringSliceVar(&f.SecretNamespaces, "secret-namespace", nil, "read Secrets in this `NAMESPACE` only; can be repeated (default: in all reconciled ones)")
+	fs.StringVar(&f.Cluster, "cluster-name", "", "`NAME` of this Kubernetes, part of the owner of its machines, so it must not change (default: made from the UID of kube-system)")
+	fs.BoolVar(&f.alone, "alone", false, "don't elect a leader: there is only one replica")
+	fs.StringVar(&f.Namespace, "leader-namespace", "", "`NAMESPACE` of the Lease for the leader election (default: the pod's own, or the context's)")
+	fs.DurationVar(&f.Lease, "lease-duration", 0, "`TIME` that other replicas wait for the leader to renew its lease (default 15s)")
+	fs.DurationVar(&f.Renew, "renew-deadline", 0, "`TIME` for which the leader tries to renew its lease before it gives up (default 10s)")
+	fs.DurationVar(&f.Retry, "retry-period", 0, "`TIME` between two tries to get or renew the lease (default 2s)")
 	fs.StringVar(&f.Metrics, "metrics-address", ":8080", "`ADDRESS` for Prometheus; empty: none")
 	fs.BoolVar(&f.MetricsSecure, "metrics-secure", false, "serve metrics by TLS, to those who may get /metrics in Kubernetes")
 	fs.StringVar(&f.MetricsCertificate, "metrics-cert-dir", "", "`FOLDER` with tls.crt and tls.key for that (default: a certificate made at the start)")

@@ -154,7 +154,7 @@ func TestAddressesAreFound(t *testing.T) {
 	}
 	set("agent", "0")
 	_, _, stderr = r.ssh("web-1", "--", "true")
-	wantText(t, stderr, `nobody can tell the address of web-1`, `--address`)
+	wantText(t, stderr, `the address of web-1 isn't known`, `--address`)
 	r.jump.Route("10.9.9.9:22", r.guest.Address)
 	set("ipconfig0", "ip=10.9.9.9/24,gw=10.9.9.1")
 	set("ciuser", "debian")

@@ -24,10 +24,10 @@ func (c *Cluster) Manifests(ctx context.Context) (string, error) {
 		owner := model.Owner{Door: manifest.Door, Set: c.Name, Key: model.Key{Kind: "VirtualMachine", Name: m.Name}}
 		e, err := export.Of(have, released(g), owner, nil)
 		if err != nil {
-			return "", fmt.Errorf("VM %d (%s) is what no manifest can say: %w", g.VMID, g.Name, err)
+			return "", fmt.Errorf("VM %d (%s) can't be described by a manifest: %w", g.VMID, g.Name, err)
 		}
 		if export.Changes(e.Object) > 0 {
-			return "", fmt.Errorf("VM %d (%s) is what no manifest can say as it is", g.VMID, g.Name)
+			return "", fmt.Errorf("VM %d (%s) can't be described by a manifest as it is", g.VMID, g.Name)
 		}
 		docs.Merge(draft.Machine(g, e))
 	}

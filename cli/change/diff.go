@@ -22,13 +22,12 @@ func NewDiff(u *ui.UI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff -f FILE|DIR|-",
 		Short: "Show how machines differ from the manifests",
-		Long: `Show which settings of machines apply would change, as a unified diff: what Proxmox
-has begins with -, what the manifests want with +. Nothing is changed. plan shows the
+		Long: `Show the settings of machines that apply would change, as a unified diff: values in
+Proxmox begin with -, those of the manifests with +. Nothing is changed. plan shows the
 steps, why they are taken and what they mean for running machines.
 
-An object that can't be compared or changed now, since something is missing or in its way,
-is named with the reason. Steps that aren't about settings (firewall, HA, snapshots) are
-comments.
+An object that can't be compared or changed now is named with the reason. Steps that
+aren't about settings (firewall, HA, snapshots) are comments.
 
 The exit status is 0 if nothing differs, 2 if something does, and 1 on errors and if
 something is blocked.`,

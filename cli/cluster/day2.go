@@ -23,9 +23,9 @@ func newScale(u *ui.UI) *cobra.Command {
 	yes := false
 	cmd := &cobra.Command{
 		Use:   "scale POOL=COUNT --cluster NAME",
-		Short: "Give a pool more or fewer machines",
-		Long: `Give a pool of a cluster another number of machines. The pools are cp (the control
-plane), worker, and those that the file names. Machines that are too many are drained,
+		Short: "Change the number of machines of a pool",
+		Long: `Change the number of machines of a pool. The pools are cp (the control
+plane), worker, and those that the file names. Surplus machines are drained,
 leave etcd and are destroyed, the last first. What would cost etcd its quorum is
 refused.`,
 		Example: `  proxplane cluster scale worker=5 --cluster lab
@@ -127,10 +127,10 @@ func newReplace(u *ui.UI) *cobra.Command {
 	yes := false
 	cmd := &cobra.Command{
 		Use:   "replace MACHINE --cluster NAME",
-		Short: "Make a machine of a cluster anew",
-		Long: `Make a machine anew: it is drained as far as it answers, leaves the cluster and etcd, is
-destroyed, and joins as a new one of the same name. One that is lost leaves the cluster
-and is made again. What would cost etcd its quorum is refused.`,
+		Short: "Recreate a machine of a cluster",
+		Long: `Recreate a machine: it is drained if it answers, leaves the cluster and etcd, is
+destroyed, and joins as a new one of the same name. A lost machine is removed from the
+cluster and recreated. What would cost etcd its quorum is refused.`,
 		Example: `  proxplane cluster replace lab-cp-1 --cluster lab --yes`,
 		Args:    command.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -160,10 +160,10 @@ func newBackup(u *ui.UI) *cobra.Command {
 	var file, name string
 	cmd := &cobra.Command{
 		Use:   "backup --cluster NAME -o FILE",
-		Short: "Take a snapshot of etcd, and bring it here",
-		Long: `Take a snapshot of etcd in a control plane, and write it to a file with what it takes to
-have the cluster again: its description and its secret. Whoever has the file has the
-whole cluster: keep it as you keep keys.`,
+		Short: "Take a snapshot of etcd, and download it",
+		Long: `Take a snapshot of etcd in a control plane, and write it to a file with everything that
+is needed to restore the cluster: its description and its secret. Whoever has the file
+has the whole cluster: keep it as you keep keys.`,
 		Example: `  proxplane cluster backup --cluster lab -o lab.backup`,
 		Args:    command.TakesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -198,10 +198,10 @@ func newRestore(u *ui.UI) *cobra.Command {
 	yes := false
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Bring a cluster back to a backup, or make it again from one",
-		Long: `Bring a cluster back to a backup. If it is there, its control planes start from the
-snapshot again, and what has happened since is lost. If it is gone, it is made again,
-with the same name and the same secrets.`,
+		Short: "Restore a cluster from a backup",
+		Long: `Restore a cluster from a backup. If the cluster exists, its control planes start from
+the snapshot, and later changes are lost. If it is gone, it is created again, with the
+same name and the same secrets.`,
 		Example: `  proxplane cluster restore lab.backup --yes`,
 		Args:    command.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

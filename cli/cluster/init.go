@@ -32,8 +32,8 @@ func newInit(u *ui.UI) *cobra.Command {
 		Short: "Make a cluster, or bring it in line with its file",
 		Long: `Make the cluster that a file describes: machines, Kubernetes in them, and the order
 in which they join: the first control plane, the others one by one, all workers at
-once. What is wrong with the file, or stands against it in Proxmox, is said before
-anything is made.
+once. Errors in the file, and conflicts in Proxmox, are reported before
+anything is created.
 
 Run it again to go on after an interruption, or after the file was changed. It removes
 nothing: fewer machines are asked for with "scale".`,

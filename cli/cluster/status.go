@@ -28,7 +28,7 @@ type looking struct {
 
 func (l *looking) flags(cmd *cobra.Command) {
 	l.clusterFlag(cmd)
-	cmd.Flags().BoolVarP(&l.watch, "watch", "w", false, "keep running, and show it again and again")
+	cmd.Flags().BoolVarP(&l.watch, "watch", "w", false, "keep running, and refresh the output")
 	cmd.Flags().DurationVar(&l.every, "interval", 5*time.Second, "how often --watch looks; a `TIME`")
 	cmd.Flags().StringVarP(&l.output, "output", "o", "", "`FORMAT`: json")
 }
@@ -37,7 +37,7 @@ func newStatus(u *ui.UI) *cobra.Command {
 	l := &looking{}
 	cmd := &cobra.Command{
 		Use:   "status --cluster NAME",
-		Short: "Show the machines of a cluster and how they are",
+		Short: "Show the machines of a cluster and their state",
 		Long: `Show the machines of a cluster: in Proxmox, and as nodes of Kubernetes. The exit status
 is 0 only if all machines that are wanted are there and ready.`,
 		Example: `  proxplane cluster status --cluster lab

@@ -76,7 +76,7 @@ func Read(u *ui.UI) (*File, error) {
 	}
 	if m := secretKey.FindStringSubmatch(string(text)); m != nil {
 		return nil, ui.Advise(fmt.Errorf("%s has a secret in it (%s)", file, m[1]),
-			"Secrets don't belong into this file: put it into a file of its own that only you can read, and name that with tokenFile or passwordFile.")
+			"Don't put secrets into this file: put it into a file of its own that only you can read, and name that with tokenFile or passwordFile.")
 	}
 	if err := yaml.UnmarshalStrict(text, c); err != nil {
 		return nil, ui.Advise(fmt.Errorf("%s can't be read: %w", file, err), "proxplane context add writes it; docs/cli.md has its fields.")

@@ -198,7 +198,7 @@ func (e *examination) storage(name string, d *demand) {
 	if len(lacks) > 0 {
 		all := append(model.NamesOf(s.Content), lacks...)
 		e.bad(areaManifests, fmt.Sprintf("storage %s isn't for %s", name, strings.Join(lacks, " and ")),
-			fmt.Sprintf("Let it be: pvesm set %s --content %s", name, strings.Join(all, ",")))
+			fmt.Sprintf("Allow it: pvesm set %s --content %s", name, strings.Join(all, ",")))
 		return
 	}
 	var most int64 = -1

@@ -179,7 +179,7 @@ func (e *examination) clock(u *url.URL, date string) {
 	apart := time.Until(at).Abs()
 	if apart > clockApart {
 		e.warn(areaConnection, fmt.Sprintf("the clocks of %s and of this computer are %s apart", u.Host, status.Duration(apart)),
-			"Logins end early or are refused by that. Let both keep time: chronyc tracking.")
+			"Logins end early or are refused by that. Synchronize both: chronyc tracking.")
 		return
 	}
 	e.good(areaConnection, "the clock of %s is right", u.Host)

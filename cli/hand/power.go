@@ -36,12 +36,12 @@ var powerOn = powerAction{
 var powerActions = []powerAction{
 	powerOn,
 	{
-		name: "off", alsoCalled: []string{"stop", "kill"}, short: "Stop machines at once", long: "Stop machines at once, as if their plug was pulled. The guests aren't asked: what they\nhaven't written yet is lost. shutdown is gentler.",
+		name: "off", alsoCalled: []string{"stop", "kill"}, short: "Stop machines at once", long: "Stop machines by force, at once. The guests aren't asked: data that they haven't\nwritten yet is lost. Prefer shutdown.",
 		doing: "stop", done: "stopped", from: model.StatusStopped,
 		do: func(at model.Target, _ *powering) model.Action { return model.Stop{Target: at} },
 	},
 	{
-		name: "shutdown", short: "Ask machines to shut down", long: "Ask the guests to shut down, and wait until they have. With --force the plug is pulled\nwhen they don't.",
+		name: "shutdown", short: "Ask machines to shut down", long: "Ask the guests to shut down, and wait until they have. With --force, stop\nthose by force that don't.",
 		doing: "shut down", done: "stopped", from: model.StatusStopped,
 		do: func(at model.Target, p *powering) model.Action {
 			return model.Shutdown{Target: at, Timeout: p.timeout, Force: p.force}
@@ -110,7 +110,7 @@ func newPowerAction(u *ui.UI, a powerAction) *cobra.Command {
 		cmd.Flags().DurationVar(&p.timeout, "timeout", 0, "how long the guest may take; a `TIME` such as 2m (default: as Proxmox is set up)")
 	}
 	if a.name == "shutdown" {
-		cmd.Flags().BoolVar(&p.force, "force", false, "pull the plug when the guest doesn't shut down in time")
+		cmd.Flags().BoolVar(&p.force, "force", false, "stop the guest by force if it doesn't shut down in time")
 	}
 	return cmd
 }
@@ -168,7 +168,7 @@ func (p *powering) press(ctx context.Context, c *target.Site, hand *engine.Hand,
 		return awaitRunning(ctx, c, g)
 	}
 	if a.name == "shutdown" && errors.Is(err, pve.ErrTimeout) {
-		return ui.Advise(err, "The guest didn't shut down in time. Ask again with --timeout, or pull the plug with --force.")
+		return ui.Advise(err, "The guest didn't shut down in time. Ask again with --timeout, or stop it with --force.")
 	}
 	return err
 }

@@ -126,11 +126,11 @@ func (s *shell) find(ctx context.Context, u *ui.UI, c *target.Site, g *model.Gue
 		return static[0].String(), nil
 	}
 	if !model.AgentOn(g.Config.Options) {
-		return "", ui.Advise(fmt.Errorf("nobody can tell the address of %s: it has no static one in its config, and no guest agent", g.Name),
+		return "", ui.Advise(fmt.Errorf("the address of %s isn't known: its config has no static address and no guest agent", g.Name),
 			"Give it with --address, or the manifest that has it with -f.")
 	}
 	if len(g.Addresses) == 0 {
-		patience := time.AfterFunc(observe.AgentBudget, func() { u.Note("waiting for the guest agent of %s to tell its address", g.Name) })
+		patience := time.AfterFunc(observe.AgentBudget, func() { u.Note("waiting for the guest agent of %s to report its address", g.Name) })
 		defer patience.Stop()
 		if err := c.Observer.Addresses(ctx, g.VMID); err != nil {
 			var late *ui.TimeoutError

@@ -154,7 +154,7 @@ func snippetsDir(s pve.StorageConfig) (string, error) {
 	}
 	if !slices.Contains(s.Content, "snippets") {
 		return "", ui.Advise(fmt.Errorf("storage %s isn't for snippets", s.Name),
-			fmt.Sprintf("Make it so: pvesm set %s --content %s", s.Name, strings.Join(append(slices.Clone(s.Content), "snippets"), ",")))
+			fmt.Sprintf("Allow it: pvesm set %s --content %s", s.Name, strings.Join(append(slices.Clone(s.Content), "snippets"), ",")))
 	}
 	return dir, nil
 }

@@ -82,7 +82,7 @@ func (h *hookHosts) unused(ctx context.Context, c *target.Site, places []place) 
 		return c.Fail(err)
 	}
 	if !rights[all]["VM.Audit"] { // and below
-		return ui.Advise(errors.New("these credentials aren't shown all machines, so nobody knows whether one has the hook"), "They need VM.Audit on "+all+"; root@pam has it.")
+		return ui.Advise(errors.New("these credentials can't see all machines, so it isn't known whether one has the hook"), "They need VM.Audit on "+all+"; root@pam has it.")
 	}
 	have, err := c.Observer.Look(ctx)
 	if err != nil {

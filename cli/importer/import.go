@@ -40,10 +40,10 @@ func New(u *ui.UI) *cobra.Command {
 		Use:   "import VMID|NAME…",
 		Short: "Write the manifests of existing machines",
 		Long: `Write the manifests of existing machines to the standard output.
-Applied to these machines they change nothing: that is checked. What manifests
-can't say (a disk that isn't on a storage, an interface without a bridge) is left
-out and stays as it is; a comment says so. Comments also say what a machine that is
-recreated from the manifest would lack.
+Applied to these machines they change nothing: that is checked. Settings that manifests
+don't have (a disk that isn't on a storage, an interface without a bridge) are left
+out and stay as they are; comments list them. Comments also list what a machine that
+is recreated from the manifest would lack.
 
 With --adopt the machines become proxplane's: each gets a marker in its
 description and two tags, and nothing else changes. From then on plan and apply
@@ -121,7 +121,7 @@ func (found imported) tell(u *ui.UI) (clean bool) {
 				continue
 			}
 			clean = false
-			u.Note("VM %d: a manifest can't say it as it is; apply would %s", m.guest.VMID, text)
+			u.Note("VM %d: a manifest can't describe it as it is; apply would %s", m.guest.VMID, text)
 		}
 	}
 	return clean
@@ -193,7 +193,7 @@ func (i *importing) write(c *target.Site, ids []int) (imported, error) {
 		if err != nil {
 			// What is wrong with a text that nobody has seen isn't for those who read
 			// manifests.
-			return out, fmt.Errorf("VM %d is what no manifest can say: %s", id, err.Error())
+			return out, fmt.Errorf("VM %d can't be described by a manifest: %s", id, err.Error())
 		}
 		if name == "" {
 			best.doubt = i.madeForAnother(have, best)

@@ -37,8 +37,8 @@ func NewKubectl(u *ui.UI, n *target.Namespace) *cobra.Command {
 		Long: `Make VirtualMachines, with their classes and images, of machines that are there in
 Proxmox already, and have the operator look after these machines from then on. Each
 machine gets a marker in its description and two tags; nothing else changes: that is
-checked. What objects can't say (a disk that isn't on a storage, an interface without
-a bridge) is left as it is.
+checked. Settings that objects don't have (a disk that isn't on a storage, an interface
+without a bridge) are left as they are.
 
 With --dry-run=client -o yaml nothing is made, and the objects are shown.`,
 		Example: `  kubectl proxplane import 104 105

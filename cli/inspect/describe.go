@@ -148,7 +148,7 @@ func describeImage(ctx context.Context, c *target.Site, u *ui.UI, name string, w
 	}
 	g, err := target.FindGuest(have, name)
 	if errors.Is(err, target.ErrNoGuest) {
-		return "", ui.Advise(fmt.Errorf("no template is named %q", name), target.NearNames(have, name), "proxplane get images shows which there are. An image of manifests is found with -f.")
+		return "", ui.Advise(fmt.Errorf("no template is named %q", name), target.NearNames(have, name), "proxplane get images lists them. For an image of manifests add -f.")
 	}
 	if err != nil {
 		return "", err

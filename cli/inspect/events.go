@@ -46,9 +46,9 @@ func NewEvents(u *ui.UI) *cobra.Command {
 	e := &eventing{}
 	cmd := &cobra.Command{
 		Use:   "events [vm/NAME…]",
-		Short: "Show what happened in the cluster lately",
-		Long: `Show what happened lately, the newest at the end: the cluster's tasks, whoever started
-them, and the lines of its log. With names of machines, only what is about these.
+		Short: "Show recent events of the cluster",
+		Long: `Show recent events, the newest at the end: the cluster's tasks, whoever started
+them, and the lines of its log. With names of machines, only their events.
 
 The login must be allowed to see them: tasks of others need Sys.Audit.`,
 		Example: `  proxplane events
@@ -60,9 +60,9 @@ The login must be allowed to see them: tasks of others need Sys.Audit.`,
 	}
 	e.Flags(cmd, false)
 	fs := cmd.Flags()
-	fs.BoolVarP(&e.watch, "watch", "w", false, "go on, and show what happens")
+	fs.BoolVarP(&e.watch, "watch", "w", false, "keep running, and show new events")
 	fs.DurationVar(&e.every, "interval", 2*time.Second, "how often --watch looks; a `TIME`")
-	fs.BoolVar(&e.failed, "failed", false, "only what went wrong")
+	fs.BoolVar(&e.failed, "failed", false, "only failures")
 	fs.StringVarP(&e.output, "output", "o", "", "`FORMAT`: json, one event a line")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

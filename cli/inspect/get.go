@@ -125,7 +125,7 @@ pool, or as its guest agent reports. With a Provider that has pools, it shows th
 	g.Flags(cmd, false)
 	g.OutputFlag(cmd)
 	g.SelectorFlag(cmd, "only machines with these `LABELS` of their manifests, such as app=web; without manifests, with these tags, such as web or '!web'")
-	cmd.Flags().BoolVarP(&g.watch, "watch", "w", false, "keep running, and show what changes")
+	cmd.Flags().BoolVarP(&g.watch, "watch", "w", false, "keep running, and show changes")
 	cmd.Flags().DurationVar(&g.every, "interval", 2*time.Second, "how often --watch looks; a `TIME`")
 	return cmd
 }

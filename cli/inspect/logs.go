@@ -47,7 +47,7 @@ a task that was named, or followed until its end, has failed.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return l.run(cmd.Context(), u, args[0]) },
 	}
 	l.Flags(cmd, false)
-	cmd.Flags().BoolVarP(&l.follow, "follow", "F", false, "go on printing while there is more to come")
+	cmd.Flags().BoolVarP(&l.follow, "follow", "F", false, "keep printing new lines")
 	cmd.Flags().IntVar(&l.tasks, "tasks", 3, "how many of a machine's last tasks; a `NUMBER`")
 	cmd.Flags().IntVar(&l.tail, "tail", 0, "only the last `NUMBER` of lines of each task (default: all)")
 	return cmd

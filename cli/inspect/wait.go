@@ -236,7 +236,7 @@ func (w *awaiting) checkAddress(ctx context.Context, c *target.Site, g *model.Gu
 	}
 	if !model.AgentOn(g.Config.Options) {
 		if w.state == "address" {
-			return false, "", fmt.Errorf("VM %d has no guest agent in its config, so nobody can tell its address", g.VMID)
+			return false, "", fmt.Errorf("VM %d has no guest agent in its config, so its address isn't known", g.VMID)
 		}
 		return true, "running", nil
 	}

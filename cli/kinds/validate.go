@@ -32,8 +32,8 @@ func NewValidate(u *ui.UI) *cobra.Command {
 (also against Proxmox VE's own schema), references between objects, and addresses
 and MACs that are there twice. All mistakes are reported at once, with file and line.
 
-No Proxmox and no credentials are needed. Whether a cluster has the storages,
-bridges and templates that the manifests name, proxplane doctor and plan tell.
+No Proxmox and no credentials are needed. proxplane doctor and plan check whether a
+cluster has the storages, bridges and templates that the manifests name.
 
 The exit status is 0 if the manifests are valid, and 1 if not.`,
 		Example: `  proxplane validate -f machines.yaml

@@ -52,9 +52,9 @@ func New(u *ui.UI) *cobra.Command {
 		Use:   "loadtest",
 		Short: "Put a load on a Proxmox and measure it",
 		Long: `Make machines from a template, start them, describe them, plug in a CPU, take
-snapshots with memory, make linked clones and shut down; then remove all of it. Of
-each operation, tell how long it takes, how many are done in a minute, and how many
-requests each takes.
+snapshots with memory, make linked clones and shut down; then remove all of it. For
+each operation, print how long it takes, how many are done in a minute, and how many
+requests it needs.
 
 The machines belong to a set of their own. They are removed at the end, also after
 Ctrl-C, and if it is killed, by the next run.
@@ -74,14 +74,14 @@ anything but a simulator has to be allowed by --i-know-this-is-a-real-proxmox.`,
 	l.Set = loadSet
 	fs.IntVar(&l.machines.Count, "count", 10, fmt.Sprintf("how many `MACHINES`, at most %d", mostLoad))
 	fs.IntVar(&l.parallel, "parallel", 5, "how many `OPERATIONS` at once")
-	fs.DurationVar(&l.timeout, "timeout", 10*time.Minute, "end after this `TIME`, whatever was done by then; removing comes on top")
+	fs.DurationVar(&l.timeout, "timeout", 10*time.Minute, "end after this `TIME`, however many operations are done by then; the removal takes longer")
 	fs.StringVar(&l.machines.Image, "image", "", "`TEMPLATE` that machines are made from, a name or a VMID (default: the only one there is)")
 	fs.StringSliceVar(&l.machines.Nodes, "node", nil, "`NODE` to use; can be repeated (default: all)")
 	fs.StringVar(&l.machines.ISOStorage, "iso-storage", "local", "`STORAGE` for first-boot data")
 	fs.StringVar(&l.machines.Memory, "memory", "512Mi", "`SIZE` of each machine's memory")
 	fs.StringVarP(&l.output, "output", "o", "", "`FORMAT`: json, for programs")
 	fs.StringVar(&l.html, "html", "", "write a page with charts to this `FILE`")
-	fs.BoolVar(&l.real, "i-know-this-is-a-real-proxmox", false, "do it, though it is no simulator")
+	fs.BoolVar(&l.real, "i-know-this-is-a-real-proxmox", false, "run it on a Proxmox that is no simulator")
 	_ = cmd.MarkFlagFilename("html", "html")
 	return cmd
 }
@@ -144,11 +144,11 @@ func (l *loading) run(cmd *cobra.Command, u *ui.UI) error {
 	if err := l.measure(ctx, u, c, load, report); err != nil {
 		return errors.Join(err, page.discard())
 	}
-	told := l.tell(ctx, u, report)
+	result := l.tell(ctx, u, report)
 	if err := page.write(report); err != nil {
 		return err
 	}
-	return told
+	return result
 }
 
 // load finds out what the load is made of.

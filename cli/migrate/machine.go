@@ -66,7 +66,7 @@ func draw(have *model.Observed, t theirs, set string, names *[]string) (machine,
 	*names = append(*names, name)
 	e, err := export.Of(have, g, model.Owner{Door: door, Set: set, Key: model.Key{Kind: "VirtualMachine", Name: name}}, nil)
 	if err != nil {
-		return machine{}, fmt.Errorf("VM %d is what no resource can say: %w", g.VMID, err)
+		return machine{}, fmt.Errorf("VM %d can't be described by a resource: %w", g.VMID, err)
 	}
 	m := machine{theirs: t, changes: importer.Differences(e.Object)}
 	for key, value := range draft.Resource(draft.Machine(g, e)).All() {

@@ -125,7 +125,7 @@ func verdict(u *ui.UI, taken, left, changed int) error {
 		u.Note("%s: see the comments at the end", status.Count(left, "machine isn't taken over", "machines aren't taken over"))
 	}
 	if changed > 0 {
-		u.Note("%s as it is: see the comments", status.Count(changed, "machine can't be said", "machines can't be said"))
+		u.Note("%s as it is: see the comments", status.Count(changed, "machine can't be described", "machines can't be described"))
 	}
 	if left > 0 || changed > 0 {
 		return &ui.ExitError{Code: ui.ExitFailed}

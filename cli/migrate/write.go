@@ -150,7 +150,7 @@ func (g *group) remarks() (lines []string) {
 	for _, m := range g.machines {
 		all := slices.Clone(m.remarks)
 		for _, change := range m.changes {
-			all = append(all, "It can't be said as it is; apply would "+change)
+			all = append(all, "It can't be described as it is; apply would "+change)
 		}
 		for _, line := range all {
 			if of[line] == nil {

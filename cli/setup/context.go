@@ -91,7 +91,7 @@ func listContexts(c *contexts.File, u *ui.UI, output string) error {
 		}
 		return nil
 	case len(rows) == 0:
-		fmt.Fprintf(u.Err, "There are no contexts in %s. proxplane init makes the first one.\n", c.Path)
+		fmt.Fprintf(u.Err, "There are no contexts in %s. proxplane init creates the first one.\n", c.Path)
 		return nil
 	}
 	_, err := io.WriteString(u.Out, t.Text(u.Layout(false)))

@@ -59,7 +59,7 @@ of storages are volumes, and the shell knows the programs that clients of Proxmo
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:8006", "`ADDRESS` to listen on; port 0 takes a free one")
-	fs.StringVar(&f.world, "world", "", "YAML `FILE` that says what there is and how it behaves")
+	fs.StringVar(&f.world, "world", "", "YAML `FILE` with nodes, storages, guests and their behaviour")
 	fs.StringVar(&f.release, "pve", "", "`RELEASE` of Proxmox VE: "+strings.Join(schema.Releases(), " or ")+" (default: the world's)")
 	fs.Float64Var(&f.speed, "speed", 1, "how many `TIMES` as fast as real time things happen")
 	fs.StringVar(&f.data, "data", "", "`FOLDER` that keeps the state across restarts")

@@ -46,8 +46,8 @@ func (n *Namespace) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Context.Cluster, "cluster", "", "`NAME` of the cluster in the kubeconfig")
 	fs.StringVar(&o.Context.AuthInfo, "user", "", "`NAME` of the user in the kubeconfig")
 	fs.StringVarP(&o.ClusterInfo.Server, "server", "s", "", "`URL` of the API server of Kubernetes")
-	fs.StringVar(&o.AuthInfo.Impersonate, "as", "", "`USER` to be in Kubernetes, for the operation")
-	fs.StringArrayVar(&o.AuthInfo.ImpersonateGroups, "as-group", nil, "`GROUP` to be of; can be repeated")
+	fs.StringVar(&o.AuthInfo.Impersonate, "as", "", "`USER` to impersonate in Kubernetes")
+	fs.StringArrayVar(&o.AuthInfo.ImpersonateGroups, "as-group", nil, "`GROUP` to impersonate; can be repeated")
 	fs.StringVar(&o.Timeout, "request-timeout", "", "how long Kubernetes may take for a single request, such as 10s")
 }
 
@@ -154,7 +154,7 @@ func (t *Target) fromObjects(_ *ui.UI, creds *pve.Credentials) ([]manifest.Wante
 		p := parts.Wanted[0].Provider
 		return nil, ui.Advise(errors.Join(ofObject(parts.Errors, p)...),
 			"Who may not read the Secret can log in to Proxmox as himself: --token-id with --token-file, or --username.",
-			"kubectl describe provider/"+p.Name+" tells what the operator says of it.")
+			"kubectl describe provider/"+p.Name+" shows what the operator reports about it.")
 	}
 	return all, nil
 }

@@ -41,8 +41,8 @@ func (n *Namespace) Conclude(u *ui.UI, err error) error {
 		return err
 	}
 	u.Complain(n.problems)
-	var told *ui.ExitError
-	if err != nil && !errors.As(err, &told) {
+	var exit *ui.ExitError
+	if err != nil && !errors.As(err, &exit) {
 		return err
 	}
 	return &ui.ExitError{Code: ui.ExitFailed}

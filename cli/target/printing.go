@@ -28,7 +28,7 @@ type Printing struct {
 }
 
 func (p *Printing) Flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.DryRun, "dry-run", "none", "`HOW` much of it is done: none makes it so, server has Kubernetes check it, client only shows it")
+	cmd.Flags().StringVar(&p.DryRun, "dry-run", "none", "`MODE`: none creates the objects, server has Kubernetes check them, client only prints them")
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = "client"
 	cmd.Flags().StringVarP(&p.Output, "output", "o", "", "`FORMAT` in which objects are shown: name, yaml or json")
 	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "server", "client"}, cobra.ShellCompDirectiveNoFileComp))
