@@ -66,6 +66,42 @@ func TestCommentsAreInTheWordsOfThisField(t *testing.T) {
 	}
 }
 
+// ownWords are metaphors of our own: readers with another mother tongue don't find them in the
+// documentation of Proxmox or Kubernetes. Each has a word of this field.
+var ownWords = regexp.MustCompile(`(?i)\b(forgiv(es?|en|ing)|stumbl(es?|ed|ing)|blam(es?|ed)|glances?|wish(es|ed)?|flies|lands|landed|told|tells? whether|makes? it so|pull(s|ed)? the plug|plug (is|was) pulled|(nobody|somebody) can tell)\b`)
+
+// What people read has the words of this field, too: retry and back off, reconcile, report, stop by force,
+// "isn't known". The history of decisions and of what tests have found keeps its words.
+func TestDocumentationAndMessagesAreInTheWordsOfThisField(t *testing.T) {
+	read := 0
+	for name, text := range pages(t) {
+		if name == "CHANGELOG.md" || strings.HasPrefix(name, "docs/adr/") || strings.HasPrefix(name, "test/") {
+			continue
+		}
+		read++
+		for line := range strings.Lines(mdFence.ReplaceAllString(text, "")) {
+			if found := ownWords.FindString(line); found != "" {
+				t.Errorf("%s: %q in %q", name, found, line)
+			}
+		}
+	}
+	if read < 20 {
+		t.Errorf("only %d pages were read", read)
+	}
+	var shipping []string
+	for _, f := range sources(t) {
+		if !f.test && top(f.pkg) != "test" && top(f.pkg) != "pvesim" && !strings.HasPrefix(f.pkg, "host/ssh/") {
+			shipping = append(shipping, f.pkg)
+		}
+	}
+	slices.Sort(shipping)
+	for _, text := range textsOf(t, slices.Compact(shipping)...) {
+		if found := ownWords.FindString(text.text); found != "" && strings.Contains(text.text, " ") {
+			t.Errorf("%s: %q in %q", text.path, found, text.text)
+		}
+	}
+}
+
 // kindsOfCore are kinds of objects that the core itself goes by: they are part of keys.
 var kindsOfCore = []string{"VirtualMachine", "VMClone", "VMImage", "VMSnapshot"}
 
