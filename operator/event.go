@@ -73,7 +73,7 @@ func (p *provider) event(e engine.Event) {
 	if len(text) > maxNote {
 		text = strings.ToValidUTF8(text[:maxNote], "") + "…"
 	}
-	p.deps.events.tell(told{about: object, uid: uid, one: one, kind: kind, reason: reason, action: action, text: text, at: e.Time})
+	p.deps.events.tell(notice{about: object, uid: uid, one: one, kind: kind, reason: reason, action: action, text: text, at: e.Time})
 }
 
 // inWords returns the text of an event, as in the object's status, and its reason.

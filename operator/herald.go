@@ -27,14 +27,14 @@ import (
 // keeps each for minutes.
 type herald struct {
 	client client.Client
-	queue  chan told
+	queue  chan notice
 
 	mu    sync.Mutex
 	known map[sameEvent]*series
 }
 
-// told is an event that is to be written.
-type told struct {
+// notice is an event to write.
+type notice struct {
 	about  model.Key
 	uid    types.UID
 	one    string // of several machines that the object is about
@@ -56,7 +56,7 @@ var figures = regexp.MustCompile(`\S*\d\S*`)
 
 // same names what an event is counted with. Steps are the same if their texts are;
 // what goes wrong, or is waited for, has figures in its text that change all the time.
-func (e told) same() sameEvent {
+func (e notice) same() sameEvent {
 	s := sameEvent{uid: e.uid, one: e.one, kind: e.kind, reason: e.reason, action: e.action, text: e.text}
 	if e.reason != EventDone {
 		s.text = figures.ReplaceAllString(e.text, "N")
@@ -89,11 +89,11 @@ const (
 )
 
 func newHerald(c client.Client) *herald {
-	return &herald{client: c, queue: make(chan told, heraldQueue), known: map[sameEvent]*series{}}
+	return &herald{client: c, queue: make(chan notice, heraldQueue), known: map[sameEvent]*series{}}
 }
 
 // tell has an event written, some time soon. It never blocks.
-func (h *herald) tell(e told) {
+func (h *herald) tell(e notice) {
 	if e.kind != corev1.EventTypeWarning && len(h.queue) >= heraldFull {
 		return
 	}
@@ -138,7 +138,7 @@ func (h *herald) work(ctx, last context.Context) {
 
 // write writes an event, or counts it. Kubernetes may be away for a moment; what it
 // refuses is lost.
-func (h *herald) write(ctx context.Context, e told) {
+func (h *herald) write(ctx context.Context, e notice) {
 	for range heraldRetries {
 		var refused apierrors.APIStatus
 		if err := h.put(ctx, e); err == nil || errors.As(err, &refused) {
@@ -152,7 +152,7 @@ func (h *herald) write(ctx context.Context, e told) {
 	}
 }
 
-func (h *herald) put(ctx context.Context, e told) error {
+func (h *herald) put(ctx context.Context, e notice) error {
 	same, event := e.same(), eventOf(e)
 	first := &series{namespace: event.Namespace, name: event.Name, count: 1, last: e.at, written: e.at}
 	if s, due := h.count(same, first); s != nil {
@@ -215,7 +215,7 @@ func (h *herald) remember(same sameEvent, s *series) {
 		}
 	}
 	if len(h.known) >= maxSeries {
-		clear(h.known) // what happens again is told again then
+		clear(h.known) // repeated events are written again then
 	}
 	h.known[same] = s
 }
@@ -231,7 +231,7 @@ func (h *herald) patch(ctx context.Context, s series) error {
 }
 
 // eventOf is an event as Kubernetes wants it.
-func eventOf(e told) *eventsv1.Event {
+func eventOf(e notice) *eventsv1.Event {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"

@@ -92,9 +92,9 @@ func telling(t *testing.T, b *board) (tell *herald, end func()) {
 	}
 }
 
-func aboutMachine(n int, kind, reason, text string, at time.Time) told {
+func aboutMachine(n int, kind, reason, text string, at time.Time) notice {
 	name := fmt.Sprintf("web-%d", n)
-	return told{about: model.Key{Kind: "VirtualMachine", Namespace: "lab", Name: name}, uid: types.UID(name), kind: kind, reason: reason, action: "Clone", text: text, at: at}
+	return notice{about: model.Key{Kind: "VirtualMachine", Namespace: "lab", Name: name}, uid: types.UID(name), kind: kind, reason: reason, action: "Clone", text: text, at: at}
 }
 
 func TestAFloodOfEventsIsWrittenAFewAtATime(t *testing.T) {

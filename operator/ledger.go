@@ -14,7 +14,7 @@ import (
 )
 
 // ledger is what is known of each object beside what Kubernetes has. Whoever learns
-// something new of an object writes it here, and the object's controller is told.
+// something new of an object writes it here, and the object is requeued.
 type ledger struct {
 	feeds map[string]*feed // by kind
 	asked feed             // of namespaces whose images machines of others wait for
@@ -131,9 +131,9 @@ func (l *ledger) assigned(namespace string) {
 	}
 }
 
-// told takes over the outcome of an object from a Provider's session. While Proxmox can't be asked, that is what
+// record takes over the outcome of an object from a Provider's session. While Proxmox can't be asked, that is what
 // was seen before: the doubt stays.
-func (l *ledger) told(provider model.Key, o engine.Outcome) {
+func (l *ledger) record(provider model.Key, o engine.Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key, e := l.whose(o.Owner)
@@ -195,15 +195,15 @@ func (l *ledger) forget(provider model.Key) {
 	}
 }
 
-// trust notes that a Provider's Proxmox can be asked again: what is told from now on is so.
+// trust notes that a Provider's Proxmox can be asked again: outcomes from now on are current.
 func (l *ledger) trust(provider model.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.troubles, provider)
 }
 
-// doubt notes that a Provider's Proxmox can't be asked: what was told by now may not be so
-// any more, until it is told again.
+// doubt notes that a Provider's Proxmox can't be asked: outcomes so far may be stale,
+// until they are recorded again.
 func (l *ledger) doubt(provider model.Key, why plan.Wait) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -217,7 +217,7 @@ func (l *ledger) doubt(provider model.Key, why plan.Wait) {
 	}
 }
 
-// doubt is why Proxmox couldn't be asked since it was last told how an object is; nil: it
+// doubt is why Proxmox couldn't be asked since an object's last outcome; nil: it
 // could.
 func (e entry) doubt() *plan.Wait {
 	for _, w := range e.doubts {

@@ -70,7 +70,7 @@ func (c *objects) release(ctx context.Context, obj object, known entry) (reconci
 	if !known.released || c.providers.touch(known.found.identity) {
 		return reconcile.Result{RequeueAfter: releasePause}, nil
 	}
-	c.events.tell(told{
+	c.events.tell(notice{
 		about: keyOf(obj), uid: obj.GetUID(), kind: corev1.EventTypeWarning, reason: EventReleased, action: "Force",
 		text: "released, as its annotation " + api.ForceDelete + " asks: what there is in Proxmox stays", at: time.Now(),
 	})
@@ -126,7 +126,7 @@ func (c *objects) patch(ctx context.Context, obj object, change func(client.Obje
 	change(obj, finalizer)
 	err := c.client.Patch(ctx, obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return nil // what is there now will be told
+		return nil // its watch event follows
 	}
 	return err
 }
@@ -136,8 +136,8 @@ func (c *objects) write(ctx context.Context, obj object, known entry) error {
 	before := obj.DeepCopyObject().(object)
 	verdict, ok := c.verdict(obj, known)
 	if !ok {
-		v, told := known.verdict(c.kind.Name)
-		if !told || !v.Reason.Facts().Away || !isMachine(obj) {
+		v, ok := known.verdict(c.kind.Name)
+		if !ok || !v.Reason.Facts().Away || !isMachine(obj) {
 			return nil
 		}
 		if unreachable(obj, v); reflect.DeepEqual(before, obj) {
@@ -175,7 +175,7 @@ func (c *objects) write(ctx context.Context, obj object, known entry) error {
 	}
 	err := c.client.Status().Patch(ctx, obj, patch)
 	if known.found.group && apierrors.IsConflict(err) {
-		return nil // what is there now will be told
+		return nil // its watch event follows
 	}
 	return client.IgnoreNotFound(err)
 }

@@ -104,7 +104,7 @@ func (p *provider) open(asked assignment) error {
 	l.site, err = p.deps.clusters.Open(cfg, site.Options{Options: engine.Options{
 		Parallel: maxParallel,
 		Events:   p.event,
-		Changed:  func(o engine.Outcome) { p.deps.ledger.told(p.key, o) },
+		Changed:  func(o engine.Outcome) { p.deps.ledger.record(p.key, o) },
 		Trouble:  p.troubled,
 		Looked:   func() { p.looked(l) },
 		Claim:    p.claim,

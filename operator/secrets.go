@@ -63,7 +63,7 @@ func (n *namespaces) holdSecret(ctx context.Context, s *metav1.PartialObjectMeta
 		n.log.Warn("the Secret of a Provider can't be held: it may be deleted before the machines", "secret", s.Namespace+"/"+s.Name, "error", err)
 		return nil
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return nil // what is there now will be told
+		return nil // its watch event follows
 	}
 	return err
 }

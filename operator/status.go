@@ -54,7 +54,7 @@ func (c *objects) complain(before, obj object) {
 		return
 	}
 	if was == nil || was.Reason != is.Reason || was.Message != is.Message {
-		c.events.tell(told{about: keyOf(obj), uid: obj.GetUID(), kind: corev1.EventTypeWarning, reason: EventInvalid, action: is.Reason, text: is.Message, at: time.Now()})
+		c.events.tell(notice{about: keyOf(obj), uid: obj.GetUID(), kind: corev1.EventTypeWarning, reason: EventInvalid, action: is.Reason, text: is.Message, at: time.Now()})
 	}
 }
 
@@ -64,7 +64,7 @@ func (c *objects) announce(before, p *api.Provider) {
 	if model.Reason(is.Reason) == model.ReasonConnecting || was != nil && was.Reason == is.Reason {
 		return
 	}
-	e := told{about: keyOf(p), uid: p.UID, kind: corev1.EventTypeWarning, reason: EventFailed, action: is.Reason, text: is.Message, at: time.Now()}
+	e := notice{about: keyOf(p), uid: p.UID, kind: corev1.EventTypeWarning, reason: EventFailed, action: is.Reason, text: is.Message, at: time.Now()}
 	switch {
 	case is.Status == metav1.ConditionTrue:
 		e.kind, e.reason = corev1.EventTypeNormal, EventReady

@@ -18,8 +18,8 @@ import (
 func (e entry) templates(known []api.ImageTemplate) []api.ImageTemplate {
 	var all []api.ImageTemplate
 	for _, provider := range e.found.providers {
-		out, told := e.outcomes[teller{provider: provider}]
-		if !told || len(out.Templates) == 0 && out.State != engine.StateGone {
+		out, ok := e.outcomes[teller{provider: provider}]
+		if !ok || len(out.Templates) == 0 && out.State != engine.StateGone {
 			for _, t := range known {
 				if t.Provider == provider.Name {
 					all = append(all, t)
@@ -57,7 +57,7 @@ func (c *objects) announceTemplates(before, image *api.VMImage) {
 		text += " beside " + templateText(was)
 	}
 	text += "; machines that are there stay as they are, new ones are made from what it stands for: see whether that is meant, or say it in spec.sourceSelector"
-	c.events.tell(told{about: keyOf(image), uid: image.UID, kind: corev1.EventTypeWarning, reason: EventSource, action: EventSource, text: text, at: time.Now()})
+	c.events.tell(notice{about: keyOf(image), uid: image.UID, kind: corev1.EventTypeWarning, reason: EventSource, action: EventSource, text: text, at: time.Now()})
 }
 
 func hasTemplate(list []api.ImageTemplate, one api.ImageTemplate) bool {

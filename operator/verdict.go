@@ -77,7 +77,7 @@ func (f found) wrong() status.Verdict {
 	return status.Verdict{State: model.StateBlocked, Reason: cmp.Or(f.reason, model.ReasonInvalid), Message: f.problem}
 }
 
-// worst is the outcome that an object is judged by if several are told of it: of those that wait, one
+// worst is the outcome that an object is judged by if there are several: of those that wait, one
 // that somebody has to do something about, and not one that waits for another.
 func (e entry) worst() (worst engine.Outcome, ok bool) {
 	var who teller

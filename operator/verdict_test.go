@@ -71,7 +71,7 @@ func TestWhatWasToldBeforeTroubleIsInDoubt(t *testing.T) {
 	key := model.Key{Kind: "VirtualMachine", Namespace: "lab", Name: "web"}
 	provider := model.Key{Kind: "Provider", Namespace: "lab", Name: "pve"}
 	l.translated("lab", map[model.Key]found{key: {uid: "1", identity: "1", providers: []model.Key{provider}}})
-	told := engine.Outcome{Owner: model.Owner{Key: key, UID: "1"}, State: engine.StateReady}
+	now := engine.Outcome{Owner: model.Owner{Key: key, UID: "1"}, State: engine.StateReady}
 	doubt := func() model.Reason {
 		e, ok := l.of(key, "1", false)
 		if !ok {
@@ -85,7 +85,7 @@ func TestWhatWasToldBeforeTroubleIsInDoubt(t *testing.T) {
 	if got := doubt(); got != "" {
 		t.Errorf("before it is told: %q", got)
 	}
-	l.told(provider, told)
+	l.record(provider, now)
 	if got := doubt(); got != "" {
 		t.Errorf("after it is told: %q", got)
 	}
@@ -93,7 +93,7 @@ func TestWhatWasToldBeforeTroubleIsInDoubt(t *testing.T) {
 	if got := doubt(); got != model.WaitAway {
 		t.Errorf("since Proxmox is away: %q", got)
 	}
-	l.told(provider, told)
+	l.record(provider, now)
 	if got := doubt(); got != model.WaitAway {
 		t.Errorf("after it is told what was seen before, since its object was edited: %q", got)
 	}
@@ -101,7 +101,7 @@ func TestWhatWasToldBeforeTroubleIsInDoubt(t *testing.T) {
 	if got := doubt(); got != model.WaitAway {
 		t.Errorf("before it is told what is seen since: %q", got)
 	}
-	l.told(provider, told)
+	l.record(provider, now)
 	if got := doubt(); got != "" {
 		t.Errorf("after it is told again: %q", got)
 	}
