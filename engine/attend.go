@@ -7,8 +7,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// attends is how an engine answers for a party's guests, also when no run looks after them:
-// before [Engine.Converge] begins, and after it has ended.
+// attends answers for a party's guests while no run manages them: before [Engine.Converge]
+// begins, and after it has ended.
 type attends struct {
 	e        *Engine
 	want     model.Desired

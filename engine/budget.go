@@ -36,7 +36,7 @@ type Party struct {
 	// All that follows belongs to the budget's lock.
 	guests  map[string][]guest     // by group
 	attends *attends               // nil: only a run knows them
-	run     *run                   // nil: nobody looks after them at present
+	run     *run                   // nil: no engine manages them at present
 	part    *part                  // of the run
 	resting bool                   // the run can't go on before others have
 	rolling map[model.Key][]string // those that it restarts or replaces, with their groups
@@ -46,7 +46,7 @@ type Party struct {
 	seen    map[string]int         // by group: the serial at the last plan
 }
 
-// guest is one that a party looks after.
+// guest is a guest of a party.
 type guest struct {
 	key     model.Key
 	matters bool // see [plan.Counts]
@@ -113,8 +113,7 @@ func (p *Party) enter(r *run, part *part) {
 	p.doubtAll()
 }
 
-// exit ends that. What it has begun may still be under way; nobody knows before another run
-// has looked.
+// exit ends that. Requests may still be in progress, which only the next run can observe.
 func (p *Party) exit(part *part) {
 	if p == nil {
 		return
@@ -122,7 +121,7 @@ func (p *Party) exit(part *part) {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
 	if p.part != part {
-		return // another one looks after them by now
+		return // another engine manages them by now
 	}
 	p.run, p.part, p.queue = nil, nil, nil
 	clear(p.rolling)
@@ -147,7 +146,7 @@ func (p *Party) doubt(group string) {
 	}
 }
 
-// others are those who look after guests of a group, too.
+// others are the other parties with guests of a group.
 func (p *Party) others(group string) (list []*Party) {
 	for _, other := range p.budget.parties {
 		if other != p && len(other.guests[group]) > 0 {

@@ -142,8 +142,8 @@ func (r *run) follow(o *object, s plan.Step, task string) {
 	})
 }
 
-// taskEnded notes the end of a task, and reports whether it has ended: we may have only stopped to look, and then it
-// runs on, and whoever looks next has to wait for it.
+// taskEnded records the end of a task, and reports whether it has ended: if we only stopped following it, it
+// continues, and the next run has to wait for it.
 func (r *run) taskEnded(task string, err error) bool {
 	ended := err == nil || r.ctx.Err() == nil
 	if ended {

@@ -32,8 +32,8 @@ func (r *run) noticeLeft() {
 	}
 }
 
-// cleans reports whether what others have left is cleaned up for a part: in a session only for those who
-// want something, and so have agreed to what is done for it.
+// cleans reports whether leftovers of others are cleaned up for a part: in a session only for parts that
+// want something, which includes consent.
 func (r *run) cleans(p *part) bool { return r.live == nil || len(p.objects) > 0 }
 
 // nameLeft names the disks that are still there when a run ends that has seen them being left: nothing

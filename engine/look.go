@@ -138,7 +138,7 @@ func (r *run) look(o *object, l plan.Look) {
 	}
 }
 
-// answered goes on with those who waited for something to be read.
+// answered continues the objects that waited for something to be read.
 func (r *run) answered(q question, err error) {
 	under := r.reads[q.name]
 	delete(r.reads, q.name)
@@ -161,8 +161,8 @@ type unanswered struct {
 	err  error
 }
 
-// lookedInVain notes what couldn't be read for an object, in the same order whoever has answered first: the
-// last is reported.
+// lookedInVain records what couldn't be read for an object, in an order that doesn't depend on the order of
+// answers: the last is reported.
 func (r *run) lookedInVain(o *object) {
 	slices.SortFunc(o.unanswered, func(a, b unanswered) int { return strings.Compare(a.what, b.what) })
 	for _, u := range o.unanswered {

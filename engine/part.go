@@ -5,9 +5,9 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// part is what one of those who share a session wants. Each part is planned for itself:
-// no rule of one counts the objects of another, and what is called the same in two parts
-// is two things. What Proxmox has, and what is being made on it, all of them see.
+// part is the wanted state of one caller of a session. Each part is planned separately: no
+// rule of one counts the objects of another, and equal names in two parts are different
+// objects. The observed state, and guests that are being created, are shared.
 type part struct {
 	opts     Options // but for what holds for the run: Parallel, Patience, Progress
 	want     *plan.Wanted

@@ -53,7 +53,7 @@ func (p *Party) unqueue(key model.Key) {
 	}
 }
 
-// earlier are those who have joined the budget before.
+// earlier are the parties that have joined the budget before.
 func (p *Party) earlier() []*Party {
 	return p.budget.parties[:max(0, slices.Index(p.budget.parties, p))]
 }

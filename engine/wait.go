@@ -132,7 +132,7 @@ func (r *run) await(o *object, task string) {
 	})
 }
 
-// followed goes on with those who waited for a task of others.
+// followed continues the objects that waited for a task of others.
 func (r *run) followed(task string) {
 	for _, o := range r.follows[task] {
 		if o.plan.VMID != 0 {
