@@ -31,7 +31,7 @@ type asker struct {
 // prompt is how long an agent that is up takes at most to answer.
 const prompt = time.Second
 
-// ask is a guest that is to be asked until it tells its addresses.
+// ask is a guest that is asked until it reports its addresses.
 type ask struct {
 	vmid    int
 	since   time.Time // when it was started; where that is unknown, when it was asked first
@@ -190,8 +190,8 @@ func (s *agents) begin(n *asker, a *ask) {
 	}()
 }
 
-// next is the guest whose answer is due first, if one more can be asked. It is
-// over when there is none left; then the node isn't looked after any more.
+// next returns the guest whose answer is due first, if one more can be asked. over: there
+// is none left, and the node's loop ends.
 func (s *agents) next(name string, n *asker) (first *ask, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 const nodePatience = 3 * time.Second
 
 // ended asks nodes about tasks of others that the list of the cluster shows as running for the first time, and
-// puts what they say in the place of it. That list may show ends late, and somebody who plans right after an
-// apply would be told to wait for a task that has ended. Later lists show the end of a task that did run.
+// replaces them by the answers. That list may show ends late, so that a plan right after an apply would wait
+// for a task that has ended. Later lists show the end of a task that did run.
 func (o *Observer) ended(ctx context.Context, tasks []pve.TaskInfo) {
 	began := map[string]time.Time{} // the first of them, by node
 	o.mu.RLock()

@@ -10,9 +10,8 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// Lists show only guests that our credentials may see (VM.Audit). Whether a VMID is
-// taken everybody may ask, so that is what tells a guest that is gone from one that
-// isn't visible.
+// Lists show only guests that our credentials may see (VM.Audit). All users may ask whether
+// a VMID is taken, which distinguishes a guest that is gone from one that isn't visible.
 
 // checkedID is what is known of a VMID that no list shows.
 type checkedID struct {

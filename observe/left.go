@@ -119,7 +119,7 @@ func (o *Observer) noteLeft(l *leftBy, left *model.Left) {
 	}
 }
 
-// noticeLeft notes the tasks of ours that have ended otherwise than well, and that nobody follows.
+// noticeLeft records our tasks that have ended with an error or a warning, and that no run follows.
 func (o *Observer) noticeLeft(tasks []model.Task) {
 	for _, t := range tasks {
 		now := time.Now()

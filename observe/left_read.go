@@ -108,5 +108,5 @@ func (o *Observer) readElder(ctx context.Context) error {
 	return nil
 }
 
-// uncleanTasks bounds how many tasks are asked for that ended otherwise than well.
+// uncleanTasks limits how many tasks with an error or a warning are listed.
 const uncleanTasks = 100

@@ -14,7 +14,8 @@ type Loads struct {
 	of map[string]*pve.Load // by what a cluster is known by, and among whom
 }
 
-// share has a client of a cluster share the load of it among those who gave a word.
+// share makes a client share the limiter of its cluster with the other clients that gave
+// the same word.
 func (l *Loads) share(cluster, among string, client *pve.Client) {
 	if l == nil || cluster == "" {
 		return

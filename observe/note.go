@@ -7,8 +7,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// What we do ourselves needn't be found out by reading lists. Those who act
-// tell it here.
+// Our own changes needn't be found by reading lists: they are recorded here.
 
 // ownTask is a task that we started.
 type ownTask struct {

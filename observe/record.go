@@ -183,7 +183,7 @@ func (r *record) resized(was, now *model.Guest, at time.Time) bool {
 	case !at.After(r.configAt.Add(lag)):
 		return false // they may have changed before it was read
 	case now.Name == "" || now.Memory == 0:
-		return false // its node has told nothing lately
+		return false // its node has reported nothing recently
 	case accountsFor(r.config, r.name, now):
 		return false
 	}
@@ -237,8 +237,8 @@ func (r *record) since() time.Time {
 	return r.booted
 }
 
-// doubted are tags that still tell whose a guest is, but not any more that it is
-// up to date: its config was changed since they were listed.
+// doubted returns tags that still name the owner of a guest, but don't show any more that
+// it is up to date: its config was changed since they were listed.
 func doubted(tags []string) []string {
 	owner, _, ok := model.ParseStateTag(tags)
 	if !ok {

@@ -18,10 +18,10 @@ func endedTask(t pve.TaskInfo) model.Task {
 // more of them are running.
 const listedTasks = 25
 
-// noticeUnclean notes the tasks of ours in a list that have ended otherwise than well, and may have left
-// disks of a guest that isn't there. Ours are those that we have started, and those that were started
-// with our token, perhaps by a process of ours that was killed since. Of users with a password nobody
-// knows that: a person may have used the web interface.
+// noticeUnclean records our tasks in a list that have ended with an error or a warning, and may have
+// left disks of a guest that doesn't exist. Ours are those that we have started, and those that were
+// started with our token, perhaps by a process of ours that was killed since. Of users with a password
+// nobody knows that: a person may have used the web interface.
 func (o *Observer) noticeUnclean(token string, tasks []pve.TaskInfo) {
 	var unclean []model.Task
 	crowded := map[string]bool{}

@@ -91,7 +91,7 @@ type inventory struct {
 	names map[string]bool // nil: it couldn't be read
 }
 
-// lists reports whether the inventory shows a disk, or can't tell.
+// lists reports whether the inventory shows a disk, or is incomplete.
 func (i inventory) lists(d model.Disk) bool {
 	return i.names == nil || i.names[model.VolumeName(d.Volume)]
 }
