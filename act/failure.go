@@ -121,9 +121,8 @@ func Judge(err error) Failure {
 // Unreachable reports whether no endpoint of Proxmox could be reached.
 func Unreachable(err error) bool { return pve.Unreachable(err) && !stopped(err) }
 
-// stopped reports whether we were told to stop. An answer that didn't come in time is
-// something else, though its error is a deadline too: nobody but its request has
-// ended.
+// stopped reports whether ctx has ended. A timeout of a single request has a deadline
+// error, too, and doesn't count.
 func stopped(err error) bool {
 	var e *pve.Error
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &e)

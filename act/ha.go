@@ -9,9 +9,8 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// setHA puts a guest under the manager of high availability, changes what that was
-// told, or takes it away. Where guests may run is said by groups until Proxmox 8, by
-// rules from 9 on.
+// setHA adds, changes or removes the HA resource of a guest. Where guests may run is said
+// by groups until Proxmox 8, by rules from 9 on.
 func (a *Actor) setHA(ctx context.Context, c *pve.Client, h model.SetHA) error {
 	sid := fmt.Sprintf("vm:%d", h.VMID)
 	if h.HA == nil {
