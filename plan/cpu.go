@@ -30,8 +30,8 @@ func (c *change) unstartable() bool {
 	return true
 }
 
-// lacksAffinity says that a guest is to run on CPUs that a node doesn't have; empty: it has them,
-// or nobody knows how many it has.
+// lacksAffinity says that a guest is pinned to CPUs that a node doesn't have; empty: the node has
+// them, or their number isn't known.
 func lacksAffinity(options map[string]string, n *model.Node) string {
 	if n == nil || n.CPUs == 0 {
 		return ""

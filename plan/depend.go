@@ -6,8 +6,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// planned are the objects whose plans an object's plan asks for: it waits until they are
-// ready, or goes by what becomes of them. What these depend on matters, too.
+// planned returns the objects whose plans an object's plan depends on, directly and
+// indirectly: it waits until they are ready, or uses their plans.
 func (w *Wanted) planned(k model.Key) []model.Key {
 	if image, _, ok := k.CopyOf(); ok && w.images[k].On != "" {
 		return append([]model.Key{image}, w.copies[image]...)

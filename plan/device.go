@@ -52,8 +52,8 @@ func (p *planner) lookMappings(look *Look, options map[string]string) bool {
 	return len(look.Mappings) > 0
 }
 
-// lacksDevice says that a node has fewer devices of a mapping than a guest is to get, in use or not;
-// empty: it has enough, or nobody knows.
+// lacksDevice says that a node has fewer devices of a mapping than a guest needs, in use or not;
+// empty: it has enough, or their number isn't known.
 func (p *planner) lacksDevice(options map[string]string, node string) string {
 	need := map[string]int{}
 	for _, k := range slices.Sorted(keysOf(options)) {

@@ -38,7 +38,8 @@ func (p *planner) demands(who, node string, options map[string]string) []demand 
 	return list
 }
 
-// devicesTaken says that those who run on a node, or are to, leave too few devices for a guest that comes there with these options.
+// devicesTaken says that the guests that run on a node, or will, leave too few devices for a further guest with
+// these options.
 func (p *planner) devicesTaken(v model.VM, node string, options map[string]string, look *Look) unfit {
 	return p.devicesLeft(v, node, options, look, p.nodeLoad().asked[node])
 }

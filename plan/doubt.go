@@ -65,8 +65,8 @@ func (p *planner) restoring() *Wait {
 	return nil
 }
 
-// untold is a guest that was seen being made or restored after the lists were asked for: they
-// can't show its task yet, so that nobody knows which of both it is.
+// untold is a guest whose creation or restore was observed after the lists were requested:
+// they can't show its task yet, so it isn't known which of both it is.
 func (p *planner) untold() *model.Guest {
 	if p.half != nil {
 		return *p.half

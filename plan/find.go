@@ -92,7 +92,7 @@ func (p *planner) remembered(o model.Owner, was int, r model.Range) finding {
 	return f
 }
 
-// unsure reports whether there may be a guest that can't be told yet.
+// unsure reports whether the owner may have a guest that isn't recognizable yet.
 func (f finding) unsure() bool {
 	return !f.look.Empty() || f.wait != nil && f.wait.Reason != model.WaitVMID && f.wait.Reason != model.WaitTurn
 }
@@ -184,8 +184,8 @@ func (p *planner) anothers(g *model.Guest, o model.Owner) bool {
 	return placed && making.Owner != o || len(p.have.TaggedAs(g)) < 2
 }
 
-// nameless are the guests whose names aren't known yet. Those that are being made
-// have none: they can't be told apart.
+// nameless returns the guests whose names aren't known yet. Guests that are being created
+// have none, so they can't be distinguished.
 func (p *planner) nameless() []*model.Guest {
 	if p.unnamed == nil {
 		p.unnamed = []*model.Guest{}
@@ -206,8 +206,8 @@ func unnamed(g *model.Guest) bool {
 	return g.Name == "" || ok && id == itoa(g.VMID)
 }
 
-// nameOf is what an owner's guest is called. A copy of one of our guests has the
-// tags of that until it is configured, so only its name tells them apart.
+// nameOf is what an owner's guest is called. A copy of one of our guests has its source's
+// tags until it is configured, so only its name distinguishes them.
 func (p *planner) nameOf(o model.Owner) string {
 	if v, ok := p.vms[o.Key]; ok {
 		return v.Name

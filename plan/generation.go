@@ -64,7 +64,7 @@ func (p *planner) hangOn(g *model.Guest) []string {
 	return slices.Compact(list)
 }
 
-// noteOld says what becomes of the templates of earlier generations while the new ones aren't ready.
+// noteOld adds notes about the templates of earlier generations while the new ones aren't ready.
 func (p *planner) noteOld(o *Object, i model.Image) {
 	for _, g := range p.earlier(i) {
 		switch linked, _ := p.linkedTo(g); {
@@ -220,8 +220,8 @@ func (p *planner) linkedTo(template *model.Guest) (linked []string, unread []int
 	return slices.Compact(linked), unread
 }
 
-// nameFor is a guest in words for whoever looks after a template. What other namespaces have
-// isn't named.
+// nameFor returns a guest's name for messages about a template. Guests of other namespaces
+// aren't named.
 func nameFor(template, g *model.Guest) string {
 	if of, m := template.Marker(), g.Marker(); of != nil && m != nil && of.Owner.Namespace != m.Owner.Namespace {
 		return "a machine of another namespace"

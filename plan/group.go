@@ -54,8 +54,8 @@ func (p *planner) scaledDown(group model.Group) []Object {
 	return out
 }
 
-// members are the guests that may be the nth of a group: those whose tag says so,
-// and those of that name that have no tag yet.
+// members returns the guests that may be the nth of a group: those with its tag, and those
+// with its name and no tag yet.
 func (p *planner) members(group model.Group, owner model.Owner, n int) []*model.Guest {
 	list := slices.Clone(p.have.Tagged(owner))
 	for _, g := range p.have.Named(fmt.Sprintf("%s-%d", group.Name, n)) {

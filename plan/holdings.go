@@ -61,7 +61,7 @@ func (h *holdings) place(vmid int, pl model.Placement) {
 	}
 }
 
-// others are those who have an address or claim it, beside the guest of an owner.
+// others returns the guests that have an address or claim it, beside the owner's guest.
 func (h *holdings) others(a netip.Addr, owner model.Owner, vmid int) []model.Holding {
 	return slices.DeleteFunc(slices.Clone(h.by[a]), func(one model.Holding) bool { return one.VMID == vmid || one.Kept == owner })
 }

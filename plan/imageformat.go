@@ -66,7 +66,7 @@ func (p *planner) arriving(i model.Image) *model.Task {
 	return nil
 }
 
-// fileSize is how much is fetched for an image; 0: nobody knows.
+// fileSize is the size of the file that is fetched for an image; 0: not known.
 func (p *planner) fileSize(i model.Image, node string) int64 {
 	return cmp.Or(p.have.URLs[model.URLKey(node, i.URL)].Size, p.have.URLs[model.URLKey("", i.URL)].Size)
 }
@@ -156,7 +156,7 @@ func (p *planner) fetch(i model.Image, node, storage, file, why string) Step {
 	return s
 }
 
-// freeOn is the room on a storage of a node; 0: nobody knows.
+// freeOn is the free space on a storage of a node; 0: not known.
 func (p *planner) freeOn(storage, node string) int64 {
 	if s := p.have.Storages[storage]; s != nil && s.OnNode[node].Total > 0 {
 		return s.OnNode[node].Free()

@@ -109,7 +109,8 @@ func (p *planner) lacksGroup(o *Object, v model.VM) bool {
 	return true
 }
 
-// lacksBridge says which bridge a node doesn't have; empty: none, or nobody knows.
+// lacksBridge returns the bridge that a node doesn't have; empty: none is missing, or that
+// isn't known.
 func (p *planner) lacksBridge(look *Look, bridges []string, node string) string {
 	for _, bridge := range bridges {
 		names, read := p.have.Bridges[node]

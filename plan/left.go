@@ -7,9 +7,9 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// Disks that tasks of ours have left, see [model.Left]. They go by steps of the object whose guest they
-// were of, before another guest is made under its VMID: then their disks couldn't be told apart. Others,
-// of which nobody knows any more whose they were, go by steps of an object of their own.
+// Disks that tasks of ours have left, see [model.Left]. They are removed by steps of the object whose
+// guest had them, before another guest is created under its VMID: afterwards the disks of both couldn't
+// be distinguished. Those without a known object are removed by steps of an object of their own.
 
 // clean plans the end of what tasks have left.
 func (p *planner) clean(out *Plan) {

@@ -2,9 +2,9 @@ package plan
 
 import "github.com/proxplane/proxplane/model"
 
-// namesakes notes guests of others that are called as a wanted one: names aren't unique in
-// Proxmox, and commands that name a machine can't tell which is meant. Where a person looks
-// at the plan, guests whose names the list doesn't show yet are read first.
+// namesakes adds notes about guests of others with the name of a wanted one: names aren't
+// unique in Proxmox, so such a name is ambiguous in commands. Where a person looks at the
+// plan, guests whose names the list doesn't show yet are read first.
 func (p *planner) namesakes(o *Object, v model.VM) (look Look) {
 	if v.Deleted {
 		return look

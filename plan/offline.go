@@ -16,10 +16,9 @@ func (p *planner) offline(vmid int) bool {
 	return n == nil || !n.Online
 }
 
-// passedOver reports whether a guest that nobody can read or tell the name of is somebody else's as far as an owner is concerned. An owner's guest
-// has its tag from the moment it is configured, and one of its VMIDs before that: so a node that is offline holds up
-// those only whose guest it may have. A VMID that was named for the owner earlier, and isn't any more, can't be known: the plan notes
-// what it hasn't looked at.
+// passedOver reports whether a guest that can't be read, and whose name isn't known, can't be the owner's. An owner's guest has its tag from the
+// moment it is configured, and one of its VMIDs before that: so a node that is offline holds up those only whose guest it may have. A VMID that
+// was named for the owner earlier, and isn't any more, can't be known: the plan notes what it hasn't looked at.
 func (p *planner) passedOver(g *model.Guest, o model.Owner, r model.Range) bool {
 	return g.Config == nil && unnamed(g) && p.offline(g.VMID) && !p.owns(o, g.VMID, r)
 }
@@ -63,7 +62,8 @@ func (p *planner) otherSet(g *model.Guest, o model.Owner) bool {
 	return ok && tag != model.SetTag(o) && p.offline(g.VMID)
 }
 
-// reachable is a look without the configs that nobody can read: the templates of an image on other nodes do without them.
+// reachable returns a look without the configs of offline nodes: templates of an image on other nodes don't
+// need them.
 func (p *planner) reachable(l Look) Look {
 	l.Configs = slices.DeleteFunc(slices.Clone(l.Configs), p.offline)
 	return l

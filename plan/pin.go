@@ -209,8 +209,8 @@ func (p *planner) moved(o *Object, v model.VM, from *model.Guest) {
 		from.VMID, from.Node, cmp.Or(v.Source.Image.Name, v.Source.Name()), join(was), img.Template, from.VMID)
 }
 
-// origins are the templates that the guests of an image were made from, as their markers
-// tell; unread is a guest that must be read first.
+// origins returns the templates that the guests of an image were made from, by their
+// markers; unread is a guest that must be read first.
 func (p *planner) origins(image model.Key) (before []int, unread int) {
 	if was, ok := p.cloned[image]; ok {
 		return was.before, was.unread

@@ -38,8 +38,8 @@ func (p *planner) claimed(o model.Owner, f finding) finding {
 	return f
 }
 
-// unsigned reports whether the marker is to be signed. One that is signed with a key
-// that we don't have stays: whoever has that would sign it again.
+// unsigned reports whether the marker has to be signed. A marker that is signed with a key
+// that we don't have isn't changed, since a process with that key would sign it again.
 func (c *change) unsigned() bool {
 	return c.p.have.Keyed && c.have.Signed != model.Signed && c.have.Signed != model.OtherKey
 }

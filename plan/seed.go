@@ -40,10 +40,9 @@ func (c *change) seed() []int {
 	return steps
 }
 
-// strayCopies plans the end of the file on nodes that the guest isn't on: somebody has
-// moved it since the upload. That comes before the next upload, so that no moment is
-// left in which nobody knows of it. What is read at each start stays, since HA may take
-// the guest back there.
+// strayCopies plans the removal of the file from nodes that the guest has left since the
+// upload. The removal precedes the next upload, so that the file is recorded at all times.
+// What is read at each start stays, since HA may take the guest back there.
 func (c *change) strayCopies() (last int) {
 	volume := seedVolume(c.v, c.g.VMID)
 	if c.v.Seed.Apart {

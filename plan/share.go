@@ -147,7 +147,7 @@ func (p *planner) badShare(name, node string) string {
 	return ""
 }
 
-// ours reports whether a mapping was made for those who want it now.
+// ours reports whether a mapping was made for its present owner.
 func ours(dir model.Dir, maker string) bool { return dir.Made && dir.Maker == maker }
 
 // wanted reports whether a guest is one of those that are planned here.

@@ -69,8 +69,8 @@ func (r refusals) kind() model.Reason {
 	return model.WaitPlace
 }
 
-// tooManyCPUs says that a node has fewer CPUs than a guest: Proxmox doesn't start it there.
-// Empty: it has enough, or nobody knows how many it has.
+// tooManyCPUs says that a node has fewer CPUs than a guest, so that Proxmox doesn't start
+// it there. Empty: it has enough, or their number isn't known.
 func tooManyCPUs(need int, n *model.Node) string {
 	if n == nil || n.CPUs == 0 || need <= n.CPUs {
 		return ""

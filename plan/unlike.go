@@ -8,8 +8,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// otherImage says that the image which the guest was made from stands for something else
-// now; empty: it doesn't, or nobody knows. The guest works as it is.
+// otherImage says that the guest's image stands for another template now; empty: it
+// doesn't, or that isn't known. The guest works as it is.
 func (c *change) otherImage() (why string, diff model.Difference) {
 	img, ok := c.p.images[c.v.Source.Image]
 	was, is := c.have.Marker.Image, img.Identity()
