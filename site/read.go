@@ -26,7 +26,7 @@ type Machine struct {
 	Outcome *Outcome
 }
 
-// listAge is how old the cluster's lists may be for those who only want to know.
+// listAge is how old the cluster's lists may be for reads.
 const listAge = 20 * time.Second
 
 // refresh sees to it that the lists were read. A session reads them again and again.
@@ -50,8 +50,8 @@ func (s *Site) Read(ctx context.Context, owner model.Owner) (Machine, error) {
 	return Machine{}, fmt.Errorf("%s: %w", owner.Key, ErrNotFound)
 }
 
-// candidates are the guests that may be an owner's: those whose tag says so, and those that have
-// a VMID that the owner chooses from and no tag of another one.
+// candidates returns the guests that may be an owner's: those with its tag, and those with one
+// of its VMIDs and no tag of another owner.
 func (s *Site) candidates(owner model.Owner) (ids []int) {
 	s.mu.Lock()
 	if o, ok := s.latest[owner.Key]; ok && o.Owner == owner && o.VMID != 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// seal works out what stands for the secrets of a machine in Proxmox, as far as its caller
-// hasn't: that is slow, so that nobody can guess, and is done once for machines with the same.
+// seal computes the seals of a machine's secrets, unless its caller has done so: the slow hash
+// prevents guessing, and is computed once for equal secrets.
 func (c *cluster) seal(vm model.VM) model.VM {
 	if password := vm.Options[model.Password]; password != "" {
 		secret := model.PasswordSecret(password)

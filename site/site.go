@@ -28,8 +28,8 @@ type Options struct {
 	// once; zero: no limit.
 	MaxUnavailable model.Limit
 
-	// Options are for the engine: what is told as it happens, and who writes down VMIDs. Of
-	// several callers, the first says how many objects are worked on at once (Parallel).
+	// Options are for the engine: receivers of events, and the store of VMIDs. Of several
+	// callers, the first one's Parallel counts.
 	engine.Options
 }
 
