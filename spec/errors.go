@@ -72,7 +72,7 @@ func (r *report) fail(field, format string, args ...any) {
 	r.errs = append(r.errs, &Error{Object: r.object, Field: field, Text: message(format, args...)})
 }
 
-// tell notes something about a field that isn't wrong.
+// tell adds a note about a field.
 func (r *report) tell(field, format string, args ...any) {
 	r.notes = append(r.notes, &Error{Object: r.object, Field: field, Text: message(format, args...)})
 }

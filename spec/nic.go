@@ -67,7 +67,7 @@ type nic struct {
 	pool     *model.AddressPool // nil: none
 }
 
-// addressed reports whether the guest is told how the interface gets an address.
+// addressed reports whether the interface has a configuration of addresses.
 func (n nic) addressed() bool { return n.dhcp || n.dhcp6 || n.slaac || n.static() }
 
 // static reports whether the interface has fixed addresses.

@@ -189,7 +189,7 @@ var unmanaged = []string{"name", "meta", "vmgenid", "smbios1", "cipassword", "ci
 // forCloudInit are options that a cloud-init drive is made of.
 var forCloudInit = []string{"ciuser", "sshkeys", "citype", "ciupgrade"}
 
-// hasCloudInit reports whether Proxmox has a drive to tell the guest what it wants of it.
+// hasCloudInit reports whether the guest has a cloud-init drive of Proxmox.
 func (w *writer) hasCloudInit() bool {
 	return slices.ContainsFunc(w.g.Config.Disks, func(d model.Disk) bool { return d.CloudInit })
 }

@@ -13,8 +13,8 @@ import (
 // A spec that changes nothing may still say less than there is: options that it leaves
 // alone, drives that hold an ISO image. A machine that is made anew from it is without these.
 
-// lost is what a machine that is made anew would have otherwise than the guest, by option
-// or slot, but for what is left out.
+// lost returns the settings that a recreated machine would lack, by option or slot, beside
+// omitted ones.
 func (w *writer) lost(v model.VM) map[string]string {
 	l := loss{v: v, have: w.g.Config, out: map[string]string{}}
 	if t := w.have.Guests[w.template]; w.linked && t != nil {
@@ -160,8 +160,7 @@ func (l loss) diskThen(d model.Disk, root bool) (model.Disk, bool) {
 	return model.Disk{}, false
 }
 
-// tells reports whether a new machine gets a cloud-init drive, since there is something to tell
-// it.
+// tells reports whether a new machine needs a cloud-init drive.
 func (l loss) tells() bool {
 	for k, value := range l.v.Options {
 		if value != "" && (slices.Contains(forCloudInit, k) || strings.HasPrefix(k, "ipconfig") || k == "nameserver" || k == "searchdomain") {

@@ -43,7 +43,7 @@ func (w *writer) interfaces() []spec.Network {
 	return list
 }
 
-// ipconfig is what the guest is told about an interface at its first boot.
+// ipconfig is the cloud-init configuration of an interface.
 func (w *writer) ipconfig(i int) prop.IPConfig {
 	c, err := prop.ParseIPConfig(w.g.Config.Options[fmt.Sprintf("ipconfig%d", i)])
 	if err != nil {
@@ -54,7 +54,8 @@ func (w *writer) ipconfig(i int) prop.IPConfig {
 
 func isAddress(text string) bool { return strings.Contains(text, "/") }
 
-// static reports whether any interface has a fixed address that the guest is told.
+// static reports whether any interface has a fixed address in its cloud-init
+// configuration.
 func (w *writer) static() bool {
 	if !w.hasCloudInit() {
 		return false
