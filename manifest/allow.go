@@ -10,9 +10,9 @@ import (
 	"github.com/proxplane/proxplane/spec"
 )
 
-// allowance is what a Provider says that its machines and images may use. In files,
-// whoever writes machines has the login as well, and a Provider that says nothing
-// allows everything: nil.
+// allowance returns what a Provider allows its machines and images to use. In files,
+// whoever writes machines has the login as well, so a Provider without `allow` allows
+// everything: nil.
 func (s scope) allowance(p *api.Provider) *api.ProviderAllow {
 	if p.Spec.Allow != nil || s.o.places != nil {
 		return p.Spec.Allow

@@ -19,8 +19,8 @@ type several struct {
 	count int
 }
 
-// expand puts the machines of each count into the place of the object that they
-// are made of. What is wrong with them is told of that.
+// expand replaces each object with a count by its machines. Their errors are reported for
+// the object.
 func (t *translator) expand() {
 	out := &Set{index: map[model.Key]*object{}}
 	for _, o := range t.set.objects {
@@ -165,7 +165,7 @@ func (t *translator) assignGroups() {
 		vm := s.o.Object.(*api.VirtualMachine)
 		p := s.providerFor(vm.Spec.ProviderRef)
 		if p == nil {
-			continue // told of its machines, or nobody is there to ask
+			continue // reported for its machines, or there are none
 		}
 		m := spec.Machine{Owner: s.owner(), Name: vm.Spec.Name, VMID: vm.Spec.VMID, Deleted: s.deleted()}
 		p.wanted.Desired.Groups = append(p.wanted.Desired.Groups, p.cluster.Group(m, *vm.Spec.Count, vm.Spec.UpdatePolicy.ScaleDown == api.Allow))

@@ -32,7 +32,7 @@ func (d *decoder) at(node *yaml.Node) place {
 	return place{file: d.doc.file, line: node.Line}
 }
 
-// maxErrors is how many errors of one object are told.
+// maxErrors is how many errors of one object are reported.
 const maxErrors = 50
 
 func (d *decoder) fail(node *yaml.Node, path, format string, args ...any) {

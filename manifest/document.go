@@ -58,7 +58,7 @@ func (r *reader) parse(file string, data []byte) {
 				text = "the line is indented with a tab, and YAML takes spaces only"
 			}
 			r.fail(file, line, "this isn't YAML: %s", text)
-			return // what follows can't be told apart
+			return // what follows is ambiguous
 		}
 		if len(doc.Content) == 1 {
 			r.document(file, doc.Content[0])

@@ -43,7 +43,7 @@ func (s scope) wrongAt(at place, field, text string) {
 	s.add(&Error{File: at.file, Line: at.line, Object: s.o.written().key, Field: field, Text: text})
 }
 
-// add adds an error. What is wrong with several machines of one object is told once.
+// add adds an error. The same error of several machines of one object is reported once.
 func (s scope) add(e *Error) {
 	if slices.ContainsFunc(s.errs, func(o *Error) bool { return *o == *e }) {
 		return
@@ -51,7 +51,7 @@ func (s scope) add(e *Error) {
 	s.errs = append(s.errs, e)
 }
 
-// tell notes something about a field that isn't wrong.
+// tell adds a note about a field.
 func (s scope) tell(field, format string, args ...any) {
 	at := s.o.where(field)
 	s.note(&Error{File: at.file, Line: at.line, Object: s.o.written().key, Field: field, Text: fmt.Sprintf(format, args...)})
@@ -110,7 +110,7 @@ func (s scope) find(field, kind, name string) *object {
 	return o
 }
 
-// isApart reports whether an object exists and was left out, and tells why.
+// isApart reports whether an object exists and was left out, and why.
 func (s scope) isApart(field string, key model.Key) bool {
 	if s.options.Apart == nil {
 		return false
@@ -122,7 +122,7 @@ func (s scope) isApart(field string, key model.Key) bool {
 	return why != ""
 }
 
-// apart reports whether an object of one of some kinds exists and was left out, and tells why.
+// apart reports whether an object of one of some kinds exists and was left out, and why.
 func (s scope) apart(field, name string, kinds ...string) bool {
 	return slices.ContainsFunc(kinds, func(kind string) bool {
 		return s.isApart(field, model.Key{Kind: kind, Namespace: s.o.key.Namespace, Name: name})

@@ -24,8 +24,8 @@ func SharedWith(value any) api.Namespaces {
 const defaultNamespace = "default"
 
 // findShared looks for an object of the same namespace, or of another one that shares it
-// with this one. One that isn't there and one that isn't shared are told alike: who may
-// not use an object can't find out whether it exists.
+// with this one. The error for a missing object and for one that isn't shared is the same,
+// so that it doesn't reveal whether the object exists.
 func (s scope) findShared(field, kind string, ref api.SharedRef) *object {
 	here := cmp.Or(s.o.key.Namespace, defaultNamespace)
 	if cmp.Or(ref.Namespace, here) == here || ref.Name == "" {

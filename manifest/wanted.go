@@ -129,8 +129,7 @@ func (t *translator) finish() {
 	}
 }
 
-// note adds something that people should know. Translating a set twice doesn't
-// tell it twice.
+// note adds a note. Translating a set twice adds it once.
 func (t *translator) note(about *Error) {
 	for _, n := range t.given.notes {
 		if *n == *about {
