@@ -61,8 +61,8 @@ func foundOf(o object) found {
 	return f
 }
 
-// edition tells an object as it is from what it was before. One that was made anew counts its
-// generations from the start, and is known in Proxmox as it was if it comes from a backup.
+// edition identifies a version of an object. The generations of a recreated object begin
+// again, though it keeps its identity in Proxmox if it was restored from a backup.
 func edition(o object) int64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, o.GetUID(), " ", o.GetGeneration())

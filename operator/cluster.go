@@ -20,7 +20,7 @@ import (
 type record struct {
 	set  string // this Kubernetes
 	name string // written down in a Provider; empty: nowhere
-	by   string // who looks after that Provider
+	by   string // the Kubernetes that manages the Provider
 }
 
 func recordOf(set string, objects []object) record {
@@ -61,8 +61,8 @@ func (r record) elsewhere(o object) string {
 		name, r.set, name, name, o.GetNamespace(), api.TakenOverBy, r.set)
 }
 
-// ours are those of some objects that this Kubernetes looks after. Why it doesn't look after the
-// others is noted in apart.
+// ours returns the objects that this Kubernetes manages. Reasons why it doesn't manage the
+// others are added to apart.
 func (r record) ours(objects []object, apart map[model.Key]string) []object {
 	var ours []object
 	for _, o := range objects {

@@ -115,7 +115,7 @@ func (p *provider) matters(e engine.Event) bool {
 	return false
 }
 
-// record writes to the log what becomes of each object.
+// record logs events of objects.
 func (p *provider) record(e engine.Event, text string) {
 	log := p.log.With("object", e.Owner.Key.String(), "vmid", e.VMID, "node", e.Node)
 	log.Debug("event", "kind", string(e.Kind), "step", e.Step, "text", status.Text(e.Text, e.Diff), "task", e.Task)

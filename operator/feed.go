@@ -53,7 +53,7 @@ func add(q queue, name types.NamespacedName, priority int) {
 	q.Add(r)
 }
 
-// enqueue puts what Kubernetes tells of into a queue, under the name that is for it.
+// enqueue adds objects of watch events to a queue, by the key to reconcile.
 type enqueue[T client.Object] func(T) (types.NamespacedName, bool)
 
 func (e enqueue[T]) put(o T, q queue) {

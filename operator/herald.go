@@ -92,7 +92,7 @@ func newHerald(c client.Client) *herald {
 	return &herald{client: c, queue: make(chan notice, heraldQueue), known: map[sameEvent]*series{}}
 }
 
-// tell has an event written, some time soon. It never blocks.
+// tell queues an event. It never blocks.
 func (h *herald) tell(e notice) {
 	if e.kind != corev1.EventTypeWarning && len(h.queue) >= heraldFull {
 		return

@@ -35,7 +35,7 @@ type entry struct {
 	released bool                 // and no Provider is to do anything for it
 }
 
-// teller is who tells something of an object: a Provider, of one of its machines.
+// teller is the source of an outcome: a Provider, for one machine of an object.
 type teller struct {
 	provider model.Key
 	member   string // the machine's name, of an object that stands for several
@@ -67,7 +67,7 @@ type found struct {
 	surplus   []string     // those of them that it doesn't ask for any more, and that may not go
 }
 
-// tellers is how many tell of the object.
+// tellers is the number of the object's sources.
 func (f found) tellers() int {
 	if f.group {
 		return len(f.members)
@@ -75,7 +75,7 @@ func (f found) tellers() int {
 	return len(f.providers)
 }
 
-// has reports whether somebody tells of the object.
+// has reports whether the object has any source.
 func (f found) has(s teller) bool {
 	return slices.Contains(f.providers, s.provider) && (!f.group || slices.Contains(f.members, s.member))
 }

@@ -63,8 +63,8 @@ func (l *lending) users(_ context.Context, o client.Object) []reconcile.Request 
 	return all
 }
 
-// borrowed are the objects of other namespaces that the machines of this one refer to and
-// may use. Those that another Kubernetes looks after are noted in apart instead.
+// borrowed returns the objects of other namespaces that the machines of this one refer to
+// and may use. Objects that another Kubernetes manages are added to apart instead.
 func (n *namespaces) borrowed(ctx context.Context, namespace string, objects []object, apart map[model.Key]string) ([]object, error) {
 	uses := kube.Users(objects)
 	n.lending.note(namespace, uses)

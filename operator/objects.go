@@ -110,8 +110,8 @@ func hold(obj client.Object, finalizer, cluster string) bool {
 	return controllerutil.AddFinalizer(obj, finalizer)
 }
 
-// releaseUnmade lets an object go that nothing was made for, by what is written down
-// right now: what is at hand may be late.
+// releaseUnmade removes the finalizer of an object that nothing was created for, according
+// to its present status in the API server: caches may be stale.
 func (c *objects) releaseUnmade(ctx context.Context, obj object) error {
 	if err := c.direct.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil || !neverMade(obj) {
 		return client.IgnoreNotFound(err)

@@ -95,7 +95,7 @@ type deps struct {
 	budget    *engine.Budget // of all machines that are restarted and replaced
 	metrics   *metrics
 	log       *slog.Logger
-	// namespaces are those that are looked after; none: all.
+	// namespaces are those to reconcile; none: all.
 	namespaces []string
 	set        string // the set of all guests of this Kubernetes
 	proxmox    http.RoundTripper

@@ -14,10 +14,9 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// provider is a Provider that is looked after: its part of a site, which
-// serves all objects of the Provider. Each has a goroutine of its own, so that one that
-// doesn't work keeps no other one back. Providers with the same connection share what
-// works on their Proxmox, see package site.
+// provider manages a Provider: its part of a site, which serves all objects of the
+// Provider. Each has a goroutine of its own, so that a broken one doesn't block others.
+// Providers with the same connection share what works on their Proxmox, see package site.
 type provider struct {
 	key  model.Key
 	deps *deps
@@ -42,7 +41,7 @@ type provider struct {
 
 // assignment is what a provider is to do.
 type assignment struct {
-	connection *manifest.Connection // nil: nobody knows how to connect
+	connection *manifest.Connection // nil: there is no valid connection
 	proxmox    string               // which Proxmox that is to be; empty: any
 	desired    model.Desired
 	versions   map[model.Key]int64
@@ -119,7 +118,7 @@ func (p *provider) run(ctx context.Context) {
 	}
 }
 
-// tell notes what is wrong with the connection, if anything.
+// tell records the error of the connection, if any.
 func (p *provider) tell(err error) bool {
 	text := ""
 	if err != nil {

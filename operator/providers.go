@@ -10,8 +10,7 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// providers are all Providers that are looked after. They run while this replica is the
-// leader.
+// providers are all managed Providers. They run while this replica is the leader.
 type providers struct {
 	deps *deps
 
@@ -131,7 +130,7 @@ func (p *providers) trouble(providers []model.Key) *plan.Wait {
 	return nil
 }
 
-// of is what looks after a Provider; nil: there is none.
+// of returns the manager of a Provider; nil: there is none.
 func (p *providers) of(key model.Key) *provider {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -58,7 +58,7 @@ func (c *objects) complain(before, obj object) {
 	}
 }
 
-// announce tells as an event that a Provider's Proxmox answers, or why it doesn't.
+// announce emits an event that a Provider's Proxmox answers, or why it doesn't.
 func (c *objects) announce(before, p *api.Provider) {
 	was, is := meta.FindStatusCondition(before.Status.Conditions, status.ConditionReady), meta.FindStatusCondition(p.Status.Conditions, status.ConditionReady)
 	if model.Reason(is.Reason) == model.ReasonConnecting || was != nil && was.Reason == is.Reason {

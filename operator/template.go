@@ -37,9 +37,9 @@ func (e entry) templates(known []api.ImageTemplate) []api.ImageTemplate {
 	return all
 }
 
-// announceTemplates emits an event when an image stands for another template than before:
-// names aren't unique in Proxmox, and whoever may configure a VM may give it any. One that is new is
-// told, too: machines may be made from it.
+// announceTemplates emits an event when an image stands for another template than before: names
+// aren't unique in Proxmox, and whoever may configure a VM may rename it. A new template is
+// reported, too: machines may be made from it.
 func (c *objects) announceTemplates(before, image *api.VMImage) {
 	was, is := before.Status.Templates, image.Status.Templates
 	if image.Spec.Source == "" || before.Generation != before.Status.ObservedGeneration {

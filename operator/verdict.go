@@ -14,7 +14,7 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
-// verdict is how an object of a kind is; false: nobody knows yet.
+// verdict returns the verdict on an object of a kind; false: it isn't known yet.
 func (e entry) verdict(kind string) (status.Verdict, bool) {
 	if e.found.problem != "" {
 		return e.found.wrong(), true
@@ -130,7 +130,7 @@ func (e entry) free(obj object) bool {
 	return e.found.problem == "" && e.gone()
 }
 
-// stuck reports whether nobody can find out what of an object is in Proxmox.
+// stuck reports whether it can't be found out what an object has in Proxmox.
 func (e entry) stuck(kind string) bool {
 	v, ok := e.verdict(kind)
 	return ok && (v.Reason.Facts().Unasked || v.Reason.Facts().Away)
