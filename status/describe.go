@@ -254,7 +254,7 @@ func (d *description) hang(lines []string, i int, text string) {
 	d.b.WriteString(prefix + strings.ReplaceAll(Wrap(text, width, ""), "\n", indent) + "\n")
 }
 
-// observedConditions are what can be told of a guest without its manifest.
+// observedConditions returns the conditions of a guest without its manifest.
 func observedConditions(g *model.Guest) []Condition {
 	if g == nil || g.Template {
 		return nil

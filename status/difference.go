@@ -181,7 +181,7 @@ func fieldWord(name string) string {
 	return name
 }
 
-// sizes says from what to what a disk grows; without have, nobody knows yet.
+// sizes returns the old and new size of a disk; without have they aren't known yet.
 func sizes(have, want string) string {
 	if have == "" {
 		return "to " + bytesText(want)

@@ -162,7 +162,7 @@ func (v VM) state() string {
 	return v.State
 }
 
-// ours is empty where nobody can tell.
+// ours is empty if that isn't known.
 func (v VM) ours() string {
 	if v.untold {
 		return ""
