@@ -105,7 +105,7 @@ func (k Keys) Verify(m *Marker) Signature {
 // Proves reports whether only somebody with a key of ours can have written the marker.
 func (s Signature) Proves() bool { return s == Signed || s == Before }
 
-// keyID tells keys apart and says nothing else about them.
+// keyID identifies a key and reveals nothing else about it.
 func keyID(key []byte) string {
 	sum := sha256.Sum256(append([]byte("proxplane key id\x00"), key...))
 	return hex.EncodeToString(sum[:4])
