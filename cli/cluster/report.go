@@ -54,7 +54,7 @@ func (r *report) tell(machine, what, state, mark string) {
 	fmt.Fprintf(r.u.Out, "%s %s  %s\n", mark, machine, what)
 }
 
-// standing says how far each machine has come, for those who interrupt.
+// standing returns the progress of each machine, for an interruption.
 func (r *report) standing() (lines []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -132,7 +132,7 @@ func (e *examination) certificate(u *url.URL, cert *x509.Certificate) (trusted b
 	return true
 }
 
-// verify checks a certificate as the client does, and tells how.
+// verify checks a certificate as the client does, and returns how.
 func (e *examination) verify(u *url.URL, cert *x509.Certificate) (how string, err error) {
 	t := e.conn.TLS
 	opts := x509.VerifyOptions{DNSName: cmp.Or(t.ServerName, u.Hostname()), Intermediates: x509.NewCertPool()}
@@ -185,7 +185,7 @@ func (e *examination) clock(u *url.URL, date string) {
 	e.good(areaConnection, "the clock of %s is right", u.Host)
 }
 
-// login tries the credentials, and tells the version.
+// login tries the credentials, and returns the version.
 func (e *examination) login() bool {
 	v, err := e.c.Client.Version(e.ctx)
 	if err != nil {

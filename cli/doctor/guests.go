@@ -226,7 +226,7 @@ func (e *examination) guests() {
 	}
 }
 
-// agentOn reports whether Proxmox will talk to the agent of a machine; known: that can be told from what is visible.
+// agentOn reports whether Proxmox uses the agent of a machine; known: everything that decides it is visible.
 func (e *examination) agentOn(v model.VM) (on, known bool) {
 	if _, said := v.Options["agent"]; said {
 		return model.AgentOn(v.Options), true

@@ -143,7 +143,7 @@ func converse(ctx context.Context, u *ui.UI, far console) error {
 	}
 }
 
-// hearing is a writer that tells of each write, as far as somebody listens.
+// hearing is a writer that signals each write.
 type hearing chan<- struct{}
 
 func (h hearing) Write(b []byte) (int, error) {

@@ -116,8 +116,7 @@ func aliasOf(g *model.Guest) string {
 	return fmt.Sprintf("vm-%d-%s", g.VMID, g.Name)
 }
 
-// find is a machine's address: one that is known without asking, else what its
-// agent tells.
+// find returns a machine's address: a known one, or that reported by its agent.
 func (s *shell) find(ctx context.Context, u *ui.UI, c *target.Site, g *model.Guest) (string, error) {
 	if s.address != "" {
 		return s.address, nil

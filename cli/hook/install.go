@@ -124,7 +124,7 @@ func readProgram(file string) (program []byte, machine string, err error) {
 	return program, machine, nil
 }
 
-// install puts the hook on one node, and tells what was done.
+// install installs the hook on one node, and returns what was done.
 func install(ctx context.Context, p place, config ssh.Config, program []byte, machine string) ([]string, error) {
 	conn, err := ssh.Dial(ctx, p.address, config)
 	if err != nil {

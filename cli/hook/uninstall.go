@@ -110,7 +110,7 @@ func (h *hookHosts) unused(ctx context.Context, c *target.Site, places []place) 
 		"Take out of their manifests what needs it and apply them, or on a node: qm set VMID --delete hookscript")
 }
 
-// uninstall takes the hook off one node, and tells what was done.
+// uninstall removes the hook from one node, and returns what was done.
 func uninstall(ctx context.Context, p place, config ssh.Config) ([]string, error) {
 	conn, err := ssh.Dial(ctx, p.address, config)
 	if err != nil {

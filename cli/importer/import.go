@@ -104,8 +104,8 @@ func (i *importing) run(ctx context.Context, u *ui.UI, names []string) error {
 	return nil
 }
 
-// tell says what of machines isn't in their manifests, and whether these change
-// nothing.
+// tell prints what manifests omit of their machines, and whether they would change
+// anything.
 func (found imported) tell(u *ui.UI) (clean bool) {
 	clean = true
 	for _, m := range found.machines {

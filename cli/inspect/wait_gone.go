@@ -21,8 +21,8 @@ import (
 // A machine that isn't listed may only be invisible: Proxmox lists what the credentials
 // may see. Whether a VMID is taken everybody may ask.
 
-// provedGone reports whether a machine that isn't listed is gone. An error says that
-// nobody can know.
+// provedGone reports whether a machine that isn't listed is gone. The error is that this
+// can't be known.
 func (w *awaiting) provedGone(ctx context.Context, c *target.Site, name string) (bool, string, error) {
 	ids := w.vmidsOf(name)
 	for _, id := range ids {

@@ -82,7 +82,7 @@ func draw(have *model.Observed, t theirs, set string, names *[]string) (machine,
 	return m, nil
 }
 
-// image says what becomes of a machine that is made anew, where Proxmox doesn't know what it was made from.
+// image says what a recreated machine would have, if Proxmox doesn't know what it was made from.
 func (t theirs) image(have *model.Observed, e export.Machine) []string {
 	switch {
 	case e.Fetched:

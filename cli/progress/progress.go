@@ -67,8 +67,8 @@ type lines struct {
 	rows  map[model.Owner]*row
 }
 
-// take notes an event and returns the line that it makes; empty: none. ended
-// tells that the object needs no row any more.
+// take records an event and returns its line; empty: none. ended: the object needs no row
+// any more.
 func (l *lines) take(e engine.Event) (r *row, line string, ended bool) {
 	r = l.rows[e.Owner]
 	if r == nil {

@@ -146,7 +146,7 @@ func (s *starting) endpoint(ctx context.Context, u *ui.UI) error {
 	return nil
 }
 
-// lacks says which flag says what nobody can be asked for.
+// lacks names the flag for a value that can't be asked for without a terminal.
 func lacks(err error, flag, what string) error {
 	if errors.Is(err, ui.ErrNoAnswer) {
 		return ui.Advise(fmt.Errorf("no terminal to ask for %s on", what), "Give "+flag+".", "See proxplane init --help.")

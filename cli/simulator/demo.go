@@ -164,7 +164,7 @@ func (d *demo) say(format string, args ...any) {
 	fmt.Fprintf(d.cmd.OutOrStdout(), format+"\n", args...)
 }
 
-// play tells the story.
+// play runs the demo.
 func (d *demo) play(ctx context.Context) error {
 	info := d.sim.Describe()
 	d.say("A Proxmox VE %s cluster with the nodes %s, simulated in this process.", d.sim.Release(), strings.Join(info.Nodes, ", "))

@@ -29,7 +29,7 @@ func serveReleases(w http.ResponseWriter, r *http.Request, release []byte) bool 
 	return true
 }
 
-// playCluster tells the story of a Kubernetes cluster.
+// playCluster runs the demo of a Kubernetes cluster.
 func (d *demo) playCluster(ctx context.Context) error {
 	info := d.sim.Describe()
 	d.folder = filepath.Join(filepath.Dir(d.folder), "cluster")

@@ -124,7 +124,7 @@ func guestNames(have *model.Observed, keep func(*model.Guest) bool) (list []stri
 	return list
 }
 
-// snapshotsOf are the snapshots of a machine; none, if nobody knows it.
+// snapshotsOf returns the snapshots of a machine; none if the machine isn't known.
 func snapshotsOf(vm string) names {
 	return func(ctx context.Context, c *Site, have *model.Observed) (list []string) {
 		g, err := FindGuest(have, vm)

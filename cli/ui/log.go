@@ -60,7 +60,7 @@ func shortTime(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// notes tells people what goes wrong on the way, when nobody asked for a log.
+// notes prints warnings, if no log was requested.
 type notes struct{ u *UI }
 
 func (n notes) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }

@@ -139,7 +139,7 @@ func (u *UI) Note(format string, args ...any) {
 // ErrNoAnswer says that somebody should be asked, and nobody is there.
 var ErrNoAnswer = errors.New("no terminal to ask on")
 
-// errGaveUp: somebody was asked for a secret, and doesn't tell.
+// errGaveUp: the prompt for a secret was aborted.
 var errGaveUp = &ExitError{Code: ExitInterrupted}
 
 // Asks reports whether somebody is there who can be asked.
