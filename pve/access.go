@@ -12,8 +12,8 @@ type Access struct{ c *Client }
 // Access gives a handle for users, tokens, roles and permissions.
 func (c *Client) Access() Access { return Access{c} }
 
-// Ticket is what a login gives: good for two hours, as cookie PVEAuthCookie, with the CSRF token
-// as header CSRFPreventionToken of writes. A [Client] does all this by itself.
+// Ticket is the result of a login, valid for two hours: used as cookie PVEAuthCookie, with the
+// CSRF token as header CSRFPreventionToken of writes. A [Client] does all this by itself.
 type Ticket struct {
 	User      string `json:"username"`
 	Ticket    Secret `json:"ticket"`

@@ -140,8 +140,8 @@ func (c *Client) With(options ...Option) *Client {
 	return &derived
 }
 
-// Root reports whether calls are made as root@pam, logged in with its password. Nobody else may set
-// some options of VMs, not even root's tokens.
+// Root reports whether calls are made as root@pam, logged in with its password. Some options of VMs
+// can't be set by anybody else, not even by root's tokens.
 func (c *Client) Root() bool {
 	creds := c.core.session.Load().creds
 	return creds.User() == "root@pam" && !creds.IsToken()

@@ -63,9 +63,9 @@ type Key struct {
 	// be; for a local one the caller puts the node into the name.
 	Storage string
 
-	// Op is the kind of work ("clone", "config"), one of a few fixed words.
-	// Slots do not depend on it; durations are compared within one Op only,
-	// since a clone that takes longer than a config change tells nothing.
+	// Op is the kind of work ("clone", "config"), one of a few fixed words. Slots do not
+	// depend on it; durations are compared within one Op only, since a clone that takes longer
+	// than a config change means nothing.
 	Op string
 
 	// Later says that the work is admitted after all other work that waits. A
@@ -91,16 +91,15 @@ func (k Key) rank() rank {
 	return usual
 }
 
-// Outcome is what became of a request or of the task it started. The zero value
-// is success.
+// Outcome is the outcome of a request or of the task it started. The zero value is success.
 type Outcome struct {
 	// LockTimeout: Proxmox gave up waiting for a lock that other work on the
 	// same storage or node held. The lock of one VM's config isn't meant: it
 	// says nothing about load, and is Failed.
 	LockTimeout bool
 
-	// Failed: it didn't succeed for another reason, or nobody knows. That moves
-	// no bound, and neither does the time it took.
+	// Failed: it didn't succeed for another reason, or its outcome isn't known. Neither that
+	// nor its duration changes a bound.
 	Failed bool
 }
 
@@ -116,15 +115,15 @@ type Config struct {
 	Storage Bounds // of writes on a storage; default 8 at first, as many as a node's at most
 	Read    Bounds // of a node; default 16 at first, 64 at most
 
-	// Forget is how long a node or storage may be unused before what was
-	// learnt about it is dropped. Default 15 minutes.
+	// Forget is how long a node or storage may be unused before its learnt bound is dropped.
+	// Default 15 minutes.
 	Forget time.Duration
 
 	// Now is the clock, time.Now by default. Nothing here sets a timer.
 	Now func() time.Time
 }
 
-// Limiter admits requests. It is safe for use by many goroutines.
+// Limiter admits requests. It is safe for concurrent use.
 type Limiter struct {
 	pools [2]*pool
 }

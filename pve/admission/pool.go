@@ -170,7 +170,7 @@ func (p *pool) take(gates []*gate, op string, r rank, now time.Time) *Slot {
 	return s
 }
 
-// Release gives the slot back and tells what became of the request.
+// Release returns the slot, with the outcome of the request.
 func (s *Slot) Release(o Outcome) {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()
