@@ -144,7 +144,7 @@ func (r *report) inPrefix(one fieldRange, pool model.AddressPool) {
 	case !prefix.IsValid():
 		r.fail(one.field, "%s needs the network that it is in: set %s of the pool", one.AddressRange, field)
 	case !prefix.Contains(one.First) || !prefix.Contains(one.Last):
-		r.fail(one.field, "%s isn't inside of %s, the %s of the pool", one.AddressRange, prefix, field)
+		r.fail(one.field, "%s isn't inside of %s, the %s of the pool: give addresses of that network, or correct the %s", one.AddressRange, prefix, field, field)
 	case one.First.Is4() && prefix.Bits() < 31 && (one.First == prefix.Addr() || !prefix.Contains(one.Last.Next())):
 		r.fail(one.field, "%s has the first or the last address of %s, which no machine can have; leave them out", one.AddressRange, prefix)
 	}
@@ -163,7 +163,7 @@ func (r *report) poolGateway(field, text string, pool model.AddressPool, prefix 
 	case !prefix.IsValid():
 		r.fail(field, "%s needs the network that it is in; set the prefix of the pool, too", a)
 	case !prefix.Contains(a) && !a.IsLinkLocalUnicast():
-		r.fail(field, "%s isn't inside of %s, the network of the pool", a, prefix)
+		r.fail(field, "%s isn't inside of %s, the network of the pool: give an address of that network, or correct the prefix", a, prefix)
 	case pool.Contains(a):
 		r.fail(field, "%s is one of the addresses for machines; add it to exclude, or begin the range after it", a)
 	}

@@ -23,7 +23,7 @@ func TestPoolsAreChecked(t *testing.T) {
 	}{
 		{"nothing is wrong", func(*spec.Pool) {}, ""},
 		{"no ranges", func(p *spec.Pool) { p.Ranges = nil }, "networks.lan.pool.ranges: is missing: give the addresses for machines, such as 192.168.1.100-192.168.1.199"},
-		{"a range outside of its prefix", func(p *spec.Pool) { p.Ranges[0] = "192.168.2.1-192.168.2.9" }, "networks.lan.pool.ranges[0]: 192.168.2.1-192.168.2.9 isn't inside of 192.168.1.0/24, the prefix of the pool"},
+		{"a range outside of its prefix", func(p *spec.Pool) { p.Ranges[0] = "192.168.2.1-192.168.2.9" }, "networks.lan.pool.ranges[0]: 192.168.2.1-192.168.2.9 isn't inside of 192.168.1.0/24, the prefix of the pool: give addresses of that network, or correct the prefix"},
 		{"a range without a prefix", func(p *spec.Pool) { p.Prefix6, p.Gateway6 = "", "" }, "networks.lan.pool.ranges[1]: fd00:1::100-fd00:1::1ff needs the network that it is in: set prefix6 of the pool"},
 		{"a range that ends before it begins", func(p *spec.Pool) { p.Ranges[0] = "192.168.1.9-192.168.1.2" }, "networks.lan.pool.ranges[0]: ends before it begins; did you mean 192.168.1.2-192.168.1.9?"},
 		{"a range of two families", func(p *spec.Pool) { p.Ranges[0] = "192.168.1.9-fd00:1::1" }, "networks.lan.pool.ranges[0]: 192.168.1.9 and fd00:1::1 are of different families"},
@@ -32,7 +32,7 @@ func TestPoolsAreChecked(t *testing.T) {
 		{"ranges that overlap", func(p *spec.Pool) { p.Ranges = append(p.Ranges, "192.168.1.109-192.168.1.120") }, "networks.lan.pool.ranges[2]: 192.168.1.109-192.168.1.120 has addresses in common with 192.168.1.100-192.168.1.109 of networks.lan.pool.ranges[0]; each address belongs into one range of one pool"},
 		{"a gateway for machines", func(p *spec.Pool) { p.Gateway = "192.168.1.101" }, "networks.lan.pool.gateway: 192.168.1.101 is one of the addresses for machines; add it to exclude, or begin the range after it"},
 		{"a gateway that is excluded", func(p *spec.Pool) { p.Gateway = "192.168.1.105" }, ""},
-		{"a gateway elsewhere", func(p *spec.Pool) { p.Gateway = "10.0.0.1" }, "networks.lan.pool.gateway: 10.0.0.1 isn't inside of 192.168.1.0/24, the network of the pool"},
+		{"a gateway elsewhere", func(p *spec.Pool) { p.Gateway = "10.0.0.1" }, "networks.lan.pool.gateway: 10.0.0.1 isn't inside of 192.168.1.0/24, the network of the pool: give an address of that network, or correct the prefix"},
 		{"an address for a network", func(p *spec.Pool) { p.Prefix = "192.168.1.1/24" }, "networks.lan.pool.prefix: 192.168.1.1/24 is an address in a network; did you mean 192.168.1.0/24?"},
 		{"an exclusion outside of the ranges", func(p *spec.Pool) { p.Exclude = []string{"192.168.1.50"} }, "networks.lan.pool.exclude[0]: 192.168.1.50 is in no range of the pool, so that no machine gets it anyway; leave it away, or correct it"},
 		{"a whole /64", func(p *spec.Pool) { p.Ranges[1] = "fd00:1::-fd00:1::ffff:ffff:ffff:ffff" }, ""},
