@@ -2,7 +2,10 @@ package karpenter
 
 import (
 	"crypto/md5" //nolint:gosec // as the page has it
+	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,33 +114,53 @@ func TestTheTemplateOfTheDocumentIsOnAllNodesAndAllItsFieldsEndInTheConfig(t *te
 	})
 }
 
-func TestAnotherChecksumIsAnotherImageAndNodesDrift(t *testing.T) {
-	inLab(t, labWorld(), managed(t, page), func(t *testing.T, l *lab) {
-		l.settle()
-		c := l.create(l.claim("node-1"))
-		l.initialized(c)
-		before := l.template().Status.ImageID
-		o := l.template()
-		o.Spec.SourceImage.URL = "http://127.0.0.1:1/new/noble-server-cloudimg-amd64.img"
-		o.Generation = 2
-		if err := l.client.Update(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-		for range 60 {
-			l.settle()
-			if l.template().Status.ImageID != before {
-				break
-			}
-			time.Sleep(10 * time.Second)
-		}
-		if reason, err := l.IsDrifted(t.Context(), c); err != nil || reason != ImageDrift {
-			t.Errorf("drifted: %q, %v; %+v", reason, err, l.template().Status)
-		}
-		l.keep(c)
-		if conf := l.config(vmidOf(t, c)); conf["memory"] != "4096" {
-			t.Errorf("the machine has changed: %v", conf)
+// Another URL is another image, and so is another checksum at the same URL, where somebody has published a new one under the old name.
+func TestAnotherURLOrChecksumIsAnotherImageAndNodesDrift(t *testing.T) {
+	sum := sha256.Sum256(pvesim.BootableImage())
+	for name, change := range map[string]func(*api.SourceImage){
+		"URL":      func(s *api.SourceImage) { s.URL = "http://127.0.0.1:1/new/noble-server-cloudimg-amd64.img" },
+		"checksum": func(s *api.SourceImage) { s.Checksum, s.ChecksumType = hex.EncodeToString(sum[:]), "sha256" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inLab(t, labWorld(), managed(t, page), func(t *testing.T, l *lab) {
+				l.settle()
+				c := l.create(l.claim("node-1"))
+				l.initialized(c)
+				before := l.template().Status.ImageID
+				o := l.template()
+				change(&o.Spec.SourceImage)
+				o.Generation = 2
+				if err := l.client.Update(t.Context(), o); err != nil {
+					t.Fatal(err)
+				}
+				for range 60 {
+					l.settle()
+					if l.template().Status.ImageID != before {
+						break
+					}
+					time.Sleep(10 * time.Second)
+				}
+				if reason, err := l.IsDrifted(t.Context(), c); err != nil || reason != ImageDrift {
+					t.Errorf("drifted: %q, %v; %+v", reason, err, l.template().Status)
+				}
+				l.keep(c)
+				if conf := l.config(vmidOf(t, c)); conf["memory"] != "4096" {
+					t.Errorf("the machine has changed: %v", conf)
+				}
+			})
+		})
+	}
+}
+
+// volumes are those of all storages.
+func (l *lab) volumes() (names []string) {
+	l.sim.Do(func(s *pvesim.State) {
+		for _, space := range s.Spaces {
+			names = slices.AppendSeq(names, maps.Keys(space.Volumes))
 		}
 	})
+	slices.Sort(names)
+	return names
 }
 
 // Each is a condition that says what to do.
@@ -190,6 +213,7 @@ func TestWhatCantBeMadeIsACondition(t *testing.T) {
 			c.change(o, cl)
 			broken := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "broken"}, Data: map[string][]byte{"user-data": []byte("#cloud-config\nhostname: {{ .Metadata.Hostname\n")}}
 			inLab(t, w, append(talos()[2:], o, cl, broken), func(t *testing.T, l *lab) {
+				before := l.volumes()
 				if c.fault.Task != "" {
 					if _, err := l.sim.AddFault(c.fault); err != nil {
 						t.Fatal(err)
@@ -209,6 +233,9 @@ func TestWhatCantBeMadeIsACondition(t *testing.T) {
 				}
 				if l.guests() != 0 {
 					t.Errorf("%d VMs are left", l.guests())
+				}
+				if now := l.volumes(); !l.template().StatusConditions().Get("Ready").IsTrue() && !slices.Equal(now, before) {
+					t.Errorf("of the template that can't be made there are %v, and were %v", now, before)
 				}
 			})
 		})
