@@ -2,10 +2,8 @@ package karpenter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -19,56 +17,22 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/site"
+	"github.com/proxplane/proxplane/test/kit/killed"
 	"github.com/proxplane/proxplane/test/kit/thorough"
 )
 
-// wire is how a process reaches Proxmox. The process is killed at one of its requests: that one is still carried out or not, and its answer is lost.
-type wire struct {
-	next    http.RoundTripper
-	endless bool // it isn't killed
-	arrives bool // the request at which it is killed
-	kill    context.CancelFunc
-
-	mu   sync.Mutex
-	left int // requests until then
-}
-
-var errKilled = errors.New("the process is dead")
-
-// RoundTrip sends a request, unless the process is dead.
-func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	w.mu.Lock()
-	w.left--
-	left := w.left
-	w.mu.Unlock()
-	switch {
-	case left > 0 || w.endless:
-		return w.next.RoundTrip(r)
-	case left == 0 && w.arrives:
-		// It arrives and is done, whatever becomes of the one who asked.
-		res, err := w.next.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
-		if err == nil {
-			_ = res.Body.Close()
-		}
-	case r.Body != nil:
-		_ = r.Body.Close()
-	}
-	w.kill()
-	return nil, errKilled
-}
-
 // process starts a process that is killed at one of its requests, and returns what ends with it; 0: it isn't killed.
-func (l *lab) process(killed int, arrives bool) (ctx context.Context, end func()) {
-	ctx, kill := context.WithCancel(l.t.Context())
+func (l *lab) process(at int, arrives bool) (ctx context.Context, end func()) {
+	process, ctx := killed.At(l.t.Context(), at, arrives)
 	tr, stop := l.sim.Transport()
-	regions := newRegions(new(site.Sites), "k8s-lab", &wire{next: tr, left: killed, endless: killed == 0, arrives: arrives, kill: kill}, slog.New(slog.DiscardHandler))
+	regions := newRegions(new(site.Sites), "k8s-lab", process.Wire(tr), slog.New(slog.DiscardHandler))
 	regions.update([]declared{declaredAs("lab")})
 	c := l.client
 	p := newCloudProvider(c, c, regions, "k8s-lab", nil, 0, &join.Tokens{Client: c, Door: Door})
 	p.boot.cluster = l.boot.cluster
 	l.CloudProvider = p
 	return ctx, func() {
-		kill()
+		process.Kill()
 		regions.close()
 		stop()
 	}

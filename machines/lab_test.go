@@ -28,6 +28,7 @@ import (
 	"github.com/proxplane/proxplane/kube/join"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/site"
+	"github.com/proxplane/proxplane/test/kit/killed"
 )
 
 // lab is a simulated Proxmox and a Kubernetes that only remembers, in virtual time.
@@ -38,6 +39,7 @@ type lab struct {
 	said *events.FakeRecorder
 
 	patched *atomic.Int64 // Machines, so many times
+	alive   *atomic.Pointer[killed.Process]
 }
 
 // labWorld has two nodes that share a storage, and a template.
@@ -85,36 +87,60 @@ func inLab(t *testing.T, world *pvesim.World, objects []client.Object, test func
 			t.Fatal(err)
 		}
 		var patched atomic.Int64
+		var alive atomic.Pointer[killed.Process]
 		login := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "proxmox"}, Data: map[string][]byte{"token": []byte("00000000-0000-0000-0000-000000000001")}}
-		c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{Create: asServed, Patch: counting(&patched)}).WithObjects(append(objects, login)...).WithStatusSubresource(&corev1.Node{}).
+		c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(calls(&patched, &alive)).WithObjects(append(objects, login)...).WithStatusSubresource(&corev1.Node{}).
 			WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
 		o := Options{
 			Set: "k8s-lab", Sites: new(site.Sites), Proxmox: tr, Logger: slog.New(slog.DiscardHandler), JoinTimeout: DefaultJoinTimeout, SkipEvictionAfter: DefaultSkipEvictionAfter,
 			Kubernetes: &rest.Config{Host: "https://10.0.0.1:6443", TLSClientConfig: rest.TLSClientConfig{CAData: []byte("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n")}},
 		}
-		recorder := events.NewFakeRecorder(10_000)
-		r := &reconciler{
-			Options: o, client: c, direct: c, log: o.Logger, now: time.Now, getenv: func(string) string { return "" }, events: recorder,
-			drainer: &drain.Drainer{Client: c, Pods: c}, tokens: &join.Tokens{Client: c, Door: Door}, metrics: newMetrics(nil, c), secrets: newContents(c), boots: &boots{},
-		}
-		r.server.version, r.server.at = "1.37.1", time.Now().Add(24*time.Hour)
-		r.fleet = newFleet(o, c, o.Logger)
-		defer func() {
-			for _, b := range r.fleet.list() {
-				b.site.Close()
-			}
-		}()
-		test(t, &lab{reconciler: r, t: t, sim: sim, said: recorder, patched: &patched})
+		l := &lab{t: t, sim: sim, said: events.NewFakeRecorder(10_000), patched: &patched, alive: &alive}
+		l.begin(o, c)
+		defer func() { l.close() }()
+		test(t, l)
 	})
 }
 
-// counting counts how often Machines are patched.
-func counting(n *atomic.Int64) func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
-	return func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
-		if _, ok := o.(*clusterv1alpha1.Machine); ok {
-			n.Add(1)
+// begin starts a process.
+func (l *lab) begin(o Options, c client.Client) {
+	r := &reconciler{
+		Options: o, client: c, direct: c, log: o.Logger, now: time.Now, getenv: func(string) string { return "" }, events: l.said,
+		drainer: &drain.Drainer{Client: c, Pods: c}, tokens: &join.Tokens{Client: c, Door: Door}, metrics: newMetrics(nil, c), secrets: newContents(c), boots: &boots{},
+	}
+	r.server.version, r.server.at = "1.37.1", time.Now().Add(24*time.Hour)
+	r.fleet = newFleet(o, c, o.Logger)
+	l.reconciler = r
+}
+
+// close ends the process.
+func (l *lab) close() {
+	for _, b := range l.fleet.list() {
+		b.site.Close()
+	}
+}
+
+// calls counts how often Machines are patched, and has writes be those of the process that is alive.
+func calls(patched *atomic.Int64, alive *atomic.Pointer[killed.Process]) interceptor.Funcs {
+	call := func(do func() error) error {
+		if p := alive.Load(); p != nil {
+			return p.Call(do)
 		}
-		return c.Patch(ctx, o, patch, opts...)
+		return do()
+	}
+	return interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			return call(func() error { return asServed(ctx, c, o, opts...) })
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			if _, ok := o.(*clusterv1alpha1.Machine); ok {
+				patched.Add(1)
+			}
+			return call(func() error { return c.Patch(ctx, o, patch, opts...) })
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+			return call(func() error { return c.Delete(ctx, o, opts...) })
+		},
 	}
 }
 
