@@ -117,6 +117,7 @@ func (w *Work) stages(ctx context.Context, c *Cluster, r Record, restored func(c
 
 func (w *Work) stagesWith(ctx context.Context, c *Cluster, r Record, token string, restored func(context.Context, *Cluster) error) (*Cluster, error) {
 	var workers []Node
+	var err error
 	for _, n := range NodesOf(r.File) {
 		if m, err := c.Member(n.Name); err == nil && m.Away {
 			continue // it is told in the end
@@ -125,7 +126,7 @@ func (w *Work) stagesWith(ctx context.Context, c *Cluster, r Record, token strin
 			workers = append(workers, n)
 			continue
 		}
-		first := len(c.Members) == 0
+		first := !c.begun()
 		next, err := w.makeNodes(ctx, c, r, token, []Node{n})
 		if err != nil {
 			return c, err
@@ -136,18 +137,26 @@ func (w *Work) stagesWith(ctx context.Context, c *Cluster, r Record, token strin
 				return c, err
 			}
 		}
+		if first { // somebody else may have made it at the same time, with another token
+			if token, err = w.readToken(ctx, c, c.servers()); err != nil {
+				return c, err
+			}
+		}
 	}
 	if len(workers) > 0 {
-		var err error
 		if c, err = w.makeNodes(ctx, c, r, token, workers); err != nil {
 			return c, err
 		}
 	}
-	c, err := w.writeRecord(ctx, c, r) // from now on they are machines that are there
-	if err != nil {
+	if c, err = w.writeRecord(ctx, c, r); err != nil { // from now on they are machines that are there
 		return c, err
 	}
 	return c, errAway(c.Members)
+}
+
+// begun reports whether a cluster has a control plane that has booted, or will.
+func (c *Cluster) begun() bool {
+	return slices.ContainsFunc(c.Members, func(m Member) bool { return m.Server() && m.Seeded })
 }
 
 // token is the secret of a cluster: read from a control plane that has it, or a new one if nobody has.

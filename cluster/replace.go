@@ -63,16 +63,23 @@ func (w *Work) dropLost(ctx context.Context, c *Cluster, nodes []Node) error {
 	lost := slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool {
 		return slices.ContainsFunc(c.Members, func(m Member) bool { return m.Name == n.Name && m.Seeded })
 	})
-	others := slices.ContainsFunc(c.Members, func(m Member) bool { return m.Server() && m.Seeded })
-	if len(lost) == 0 || !others { // nobody can know them
+	if len(lost) == 0 || !c.begun() { // nobody can know them
 		return nil
 	}
 	known, err := c.kubeNodes(ctx, "")
 	if err != nil {
 		return fmt.Errorf("%s isn't made: %w", lost[0].Name, err)
 	}
+	lost = slices.DeleteFunc(lost, func(n Node) bool { _, there := known[n.Name]; return !there })
+	if len(lost) == 0 {
+		return nil
+	}
+	now, err := Find(ctx, w.Site, w.In, c.Name) // somebody else may have made them meanwhile
+	if err != nil {
+		return err
+	}
 	for _, n := range lost {
-		if _, there := known[n.Name]; !there {
+		if m, err := now.Member(n.Name); err == nil && m.Seeded {
 			continue
 		}
 		if err := w.leave(ctx, c, Member{Node: n}); err != nil {

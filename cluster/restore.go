@@ -26,7 +26,7 @@ func (w *Work) Restore(ctx context.Context, b *Backup) (*Cluster, error) {
 	case err != nil:
 		return c, err
 	}
-	if !slices.ContainsFunc(c.Members, func(m Member) bool { return m.Server() && m.Seeded }) { // it was interrupted at once
+	if !c.begun() { // it was interrupted at once
 		return w.restoreAnew(ctx, c, b)
 	}
 	token, err := w.token(ctx, c, c.Record)

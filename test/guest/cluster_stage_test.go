@@ -175,7 +175,7 @@ func (r *realCluster) held() {
 }
 
 // Building takes all processors for some minutes: it can be done apart from what needs the parts.
-func TestRealPartsAreBuilt(t *testing.T) {
+func TestPartsOfRealClustersAreBuilt(t *testing.T) {
 	_, parts := nodeWorld(t)
 	for _, behind := range []string{suffix, nextSuffix} {
 		releaseOf(t, parts, behind)
