@@ -141,8 +141,8 @@ func (r *base) apply(ctx context.Context, limit time.Duration, req request, stat
 	if diags.HasError() {
 		return failed
 	}
-	r.door.claims.apply(w)
 	stay := r.door.claims.stay(w.leaves)
+	r.door.claims.apply(w)
 	stays := func(o model.Owner) bool { return slices.Contains(stay, o) }
 	w.wanted.Desired, w.leaves = without(w.wanted.Desired, stays), slices.DeleteFunc(w.leaves, stays)
 	r.door.want(s, w.key, w.wanted.Desired)

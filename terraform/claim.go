@@ -73,7 +73,8 @@ func (c *claims) plan(w part, again bool) (diags diag.Diagnostics) {
 func (c *claims) lose(w part) diag.Diagnostics {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list := keysOf(w.leaves)
+	// Of a resource whose machine becomes several, that machine has the name of the resource itself.
+	list := slices.DeleteFunc(keysOf(w.leaves), func(k model.Key) bool { return k == w.key })
 	for _, k := range list {
 		c.leaves[k] = true
 	}

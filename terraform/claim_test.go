@@ -3,6 +3,9 @@ package terraform_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // Machines are known by their names, so two resources of one name would be one machine.
@@ -55,4 +58,37 @@ func TestAnotherNameTakesConsent(t *testing.T) {
 	if _, said = c.plan(of, config); said.failed {
 		t.Error(said)
 	}
+}
+
+// Replicas have names of their own: who goes from one machine to several agrees that the one goes.
+func TestOneMachineBecomesSeveral(t *testing.T) {
+	c := start(t)
+	const kind = "proxplane_virtual_machine"
+	config := values{"name": "web", "class": values{"cpus": 1, "memory": "1Gi"}, "image": values{"source": "ubuntu-22-template"}}
+	s, said := c.plan(c.none(kind), config)
+	if said.failed {
+		t.Fatal(said)
+	}
+	of, said := c.apply(s)
+	if said.failed {
+		t.Fatal(said)
+	}
+	config["replicas"] = 2
+	if _, said = c.plan(of, config); !said.failed || !strings.Contains(said.text, "web would be destroyed, with all disks: set update_policy.scale_down") || strings.Contains(said.text, "another") {
+		t.Error(said)
+	}
+	config["update_policy"] = values{"scale_down": "Allow"}
+	if s, said = c.plan(of, config); said.failed {
+		t.Fatal(said)
+	}
+	if _, said = c.apply(s); said.failed {
+		t.Fatal(said)
+	}
+	c.sim.Do(func(st *pvesim.State) {
+		for name, want := range map[string]bool{"web": false, "web-1": true, "web-2": true} {
+			if there := sim.VM(st, name) != nil; there != want {
+				t.Errorf("%s is there: %v", name, there)
+			}
+		}
+	})
 }
