@@ -161,6 +161,8 @@ func (w Words) Advice(a model.Advice) string {
 	switch {
 	case w == Terraform && consent != "":
 		return "set " + consent
+	case w == Terraform && terraformAdvice[a.Do] != nil:
+		return terraformAdvice[a.Do](a)
 	case w == Cluster && consent != "":
 		return "allow it with " + consent
 	case w == Terraform, w == Cluster:

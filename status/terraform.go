@@ -1,6 +1,10 @@
 package status
 
-import "github.com/proxplane/proxplane/model"
+import (
+	"fmt"
+
+	"github.com/proxplane/proxplane/model"
+)
 
 // terraformConsents are what agrees to a step that was refused, as attributes of a resource.
 var terraformConsents = map[model.Do]string{
@@ -12,4 +16,15 @@ var terraformConsents = map[model.Do]string{
 	model.AllowScaleDown: `update_policy.scale_down = "Allow"`,
 	model.AllowDelete:    `protection = false`,
 	model.AllowLate:      "another look at the plan",
+}
+
+// terraformAdvice is what a person can do, where manifests, Providers and Secrets aren't what they write.
+var terraformAdvice = map[model.Do]func(model.Advice) string{
+	model.NameVMID: func(a model.Advice) string {
+		return fmt.Sprintf("if it is, say vmid = %d, else remove the marker from its notes", a.VMID)
+	},
+	model.CheckBridge:   same("correct the bridge; proxplane describe node/NAME shows which there are"),
+	model.AllowCopies:   same(`let the image be copied to other nodes with image.copies = "auto", or make a template of the same name there`),
+	model.MakeDirectory: same("make the directory on the node (mkdir -p), or have placement name the nodes that have it"),
+	model.TrustCA:       same("have Proxmox' CA trusted: ca in the provider's block is a copy of /etc/pve/pve-root-ca.pem, fingerprint the certificate's"),
 }

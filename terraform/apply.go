@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -12,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/proxplane/proxplane/model"
@@ -174,6 +176,9 @@ func (r *base) Read(ctx context.Context, req resource.ReadRequest, resp *resourc
 	if m, is := r.kind.(*machine); is && !m.arrive(ctx, req, resp) {
 		return
 	}
+	if resp.Diagnostics.Append(r.sameSet(ctx, resp.State)...); resp.Diagnostics.HasError() {
+		return
+	}
 	w, known, diags := r.kind.parse(resp.State.Raw)
 	resp.Diagnostics.Append(diags.Errors()...) // what is worth knowing is about the configuration
 	if !known || resp.Diagnostics.HasError() {
@@ -211,6 +216,18 @@ func (r *base) Read(ctx context.Context, req resource.ReadRequest, resp *resourc
 		return
 	}
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("drift"), differences(w, objects))...)
+}
+
+// sameSet: what a state has is of the provider's set. With another one it would be taken for gone, be made anew, and stay in Proxmox
+// with nobody to look after it.
+func (r *base) sameSet(ctx context.Context, state tfsdk.State) diag.Diagnostics {
+	var id types.String // null after an import of another provider's machine
+	diags := state.GetAttribute(ctx, path.Root("id"), &id)
+	if was, name, ok := strings.Cut(id.ValueString(), "/"); ok && was != r.door.config.set {
+		diags.AddError("The set has another name", fmt.Sprintf("The state has %s of set %s, and the provider's block says set = %q. Machines are known by their set: with another one they would be made anew, and these would stay in Proxmox. "+
+			"Say set = %q. To have them in another set, take them out of the state (tofu state rm), and import them: id = %q.", name, was, r.door.config.set, was, id.ValueString()))
+	}
+	return diags
 }
 
 // Delete destroys what there is, or lets it go where deletion_policy says so.

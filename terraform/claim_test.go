@@ -92,3 +92,22 @@ func TestOneMachineBecomesSeveral(t *testing.T) {
 		}
 	})
 }
+
+// With another set, what a state has would be taken for gone, and stay in Proxmox.
+func TestAnotherSetTakesNothingForGone(t *testing.T) {
+	c := start(t)
+	s, said := c.plan(c.none("proxplane_virtual_machine"), values{"name": "web", "class": values{"cpus": 1, "memory": "1Gi"}, "image": values{"source": "ubuntu-22-template"}})
+	if said.failed {
+		t.Fatal(said)
+	}
+	of, said := c.apply(s)
+	if said.failed {
+		t.Fatal(said)
+	}
+	block := c.login()
+	block["set"] = "other"
+	c.connect(block)
+	if _, said := c.read(of); !said.failed || !strings.Contains(said.text, `The state has web of set shop, and the provider's block says set = "other"`) {
+		t.Error(said)
+	}
+}

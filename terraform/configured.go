@@ -3,6 +3,7 @@ package terraform
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 
@@ -45,6 +46,8 @@ func failure(err error) (summary, detail string) {
 		return "The provider's block can't be used", err.Error()
 	case errors.Is(err, context.Canceled):
 		return "It was interrupted", "What was begun goes on in Proxmox; the next apply finds it."
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return "Proxmox can't be trusted", err.Error() + ". Proxmox signs its certificates itself: say fingerprint or ca in the provider's block, or PVE_FINGERPRINT or PVE_CA_BUNDLE."
 	default:
 		return "Proxmox can't be used", err.Error()
 	}

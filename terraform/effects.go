@@ -33,10 +33,11 @@ func effects(w part, objects []plan.Object) (diags diag.Diagnostics) {
 		}
 	}
 	for _, e := range all {
+		summary, text := e.told()
 		if e.kind == notAllowed || e.kind == blocked {
-			diags.AddError(e.told())
+			diags.AddError(summary, text+"\n\nThe destroy command plans first, too: with -refresh=false it doesn't.")
 		} else {
-			diags.AddWarning(e.told())
+			diags.AddWarning(summary, text)
 		}
 	}
 	return diags

@@ -28,7 +28,7 @@ func TestTheCertificateIsChecked(t *testing.T) {
 		"a file with it":        {values{"ca": file}, ""},
 		"the fingerprint":       {values{"fingerprint": own}, ""},
 		"another fingerprint":   {values{"fingerprint": other}, "fingerprint"},
-		"nothing":               {values{}, "certificate"},
+		"nothing":               {values{}, "PVE_FINGERPRINT"},
 		"a file that isn't one": {values{"ca": filepath.Join(t.TempDir(), "none.pem")}, "none.pem"},
 		"whatever it is":        {values{"insecure_skip_verify": true}, ""},
 	} {

@@ -27,6 +27,7 @@ func (r *base) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 	case req.Plan.Raw.IsNull():
 		if w, known, diags := r.kind.parse(req.State.Raw); known && !diags.HasError() {
 			resp.Diagnostics.Append(r.door.claims.leave(w)...)
+			resp.Diagnostics.Append(retained(w)...)
 		}
 		return
 	}
@@ -64,6 +65,20 @@ func (r *base) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), r.id(w))...)
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("drift"), r.resolved(ctx, w, objects, req.State, &resp.Diagnostics))...)
 	resp.Diagnostics.Append(r.kind.foresee(ctx, w, objects, req.State, &resp.Plan)...)
+}
+
+// retained says which machines stay though Terraform says that they are destroyed.
+func retained(w part) (diags diag.Diagnostics) {
+	var list []string
+	for _, v := range w.wanted.Desired.VMs {
+		if v.Retain {
+			list = append(list, v.Owner.Name)
+		}
+	}
+	if len(list) > 0 {
+		diags.AddWarning(w.key.Name+" stays in Proxmox", fmt.Sprintf("deletion_policy is Retain: %s goes on as it is, and this set lets go of it.", strings.Join(list, ", ")))
+	}
+	return diags
 }
 
 // remember notes what the state of a resource has, unless it was read before.

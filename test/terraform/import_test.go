@@ -82,7 +82,7 @@ func TestWhatWasMadeByHandIsImportedWithGeneratedConfig(t *testing.T) {
 	b.write("main.tf", head)
 	b.apply()
 	b.settled()
-	b.destroy()
+	b.says(b.do("destroy", "-auto-approve"), "plain stays in Proxmox", "deletion_policy is Retain")
 	b.same(before)
 }
 
