@@ -28,6 +28,7 @@ func (r *base) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 		if w, known, diags := r.kind.parse(req.State.Raw); known && !diags.HasError() {
 			resp.Diagnostics.Append(r.door.claims.leave(w)...)
 			resp.Diagnostics.Append(retained(w)...)
+			resp.Diagnostics.Append(shielded(w)...)
 		}
 		return
 	}
@@ -77,6 +78,16 @@ func retained(w part) (diags diag.Diagnostics) {
 	}
 	if len(list) > 0 {
 		diags.AddWarning(w.key.Name+" stays in Proxmox", fmt.Sprintf("deletion_policy is Retain: %s goes on as it is, and this set lets go of it.", strings.Join(list, ", ")))
+	}
+	return diags
+}
+
+// shielded says which machines can't be destroyed, before others are: the engine goes by what was applied last.
+func shielded(w part) (diags diag.Diagnostics) {
+	for _, v := range w.wanted.Desired.VMs {
+		if v.Options["protection"] == "1" && !v.Retain {
+			diags.AddAttributeError(path.Root("protection"), v.Owner.Name+" is protected", "It isn't destroyed: apply protection = false first.")
+		}
 	}
 	return diags
 }

@@ -306,3 +306,21 @@ output "macs" {
 	b.apply()
 	b.settled()
 }
+
+// That a machine is protected is said before others are destroyed.
+func TestAProtectedMachineIsToldByThePlan(t *testing.T) {
+	b := begin(t)
+	before := b.census()
+	config := fleet(1) + strings.Replace(strings.Replace(fleet(1), `"node"`, `"kept"`, 1), "name  = \"node-", "protection = true\n  name  = \"kept-", 1)
+	b.config(config)
+	b.apply()
+	out, code := b.run("destroy", "-auto-approve")
+	if code != 1 || b.machines() != "kept-0 node-0" {
+		t.Errorf("destroy ended with %d, and there is %s", code, b.machines())
+	}
+	b.says(out, "kept-0 is protected", "apply protection = false first")
+	b.config(strings.Replace(config, "protection = true", "protection = false", 1))
+	b.apply()
+	b.destroy()
+	b.nothingLeft(before)
+}
