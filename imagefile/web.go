@@ -71,7 +71,9 @@ func notLinkLocal(_, address string, _ syscall.RawConn) error {
 // Unprotected is a redirect from TLS to no TLS.
 type Unprotected struct{ Host string }
 
-func (e *Unprotected) Error() string { return fmt.Sprintf("%v: to http://%s, without TLS", ErrRedirect, e.Host) }
+func (e *Unprotected) Error() string {
+	return fmt.Sprintf("%v: to http://%s, without TLS", ErrRedirect, e.Host)
+}
 
 // Unwrap says what kind of trouble it is.
 func (*Unprotected) Unwrap() error { return ErrRedirect }

@@ -41,8 +41,8 @@ func TestWhatTakesRootIsToldByThePlan(t *testing.T) {
   `
 	for what, more := range map[string]string{
 		"user_data.delivery": "",
-		"filesystems":       `butane_delivery = "iso"` + "\n" + `plan9fs = [{ dirid = "/srv/data", tag = "data" }]`,
-		"hookscripts":       `butane_delivery = "iso"` + "\n" + `hookscripts = ["local:snippets/one.sh"]`,
+		"filesystems":        `butane_delivery = "iso"` + "\n" + `plan9fs = [{ dirid = "/srv/data", tag = "data" }]`,
+		"hookscripts":        `butane_delivery = "iso"` + "\n" + `hookscripts = ["local:snippets/one.sh"]`,
 	} {
 		b.with(butane + more)
 		b.says(b.refused(), "root@pam", what)
