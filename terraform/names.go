@@ -50,8 +50,8 @@ var here = strings.NewReplacer(
 	"that of the network in the Provider,", "that of the network in the provider's block,",
 	"those of the Provider.", "those of the provider's block.",
 	"Default: the Provider's.", "Default: that of the provider's block.",
-	"one of the Provider's range,", "one of vmid_range in the provider's block,",
-	"the labels that the Provider gives them in spec.nodes", "the labels that nodes of the provider's block gives them",
+	"one of the Provider's range that follows from the object", "one of vmid_range in the provider's block that follows from the name",
+	"their labels in spec.nodes of the Provider", "their labels in nodes of the provider's block",
 )
 
 // fieldNames are the names here of all fields that are called otherwise in manifests, by those in
