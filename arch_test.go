@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	"host/hook":  {"firstboot"},                 // on hosts, where there is nothing else of ours
 	"loadtest":   {"site", "engine", "spec", "status", "model", "pve"},
 	"kube":       {"api", "manifest", "model"},
-	"engine":     {"observe", "act", "plan", "model"},
+	"engine":     {"observe", "act", "plan", "privileges", "model"},
 	"site":       {"engine", "observe", "act", "leftover", "plan", "model", "pve", "host/ssh"},
 	"cmd":        append([]string{"host/hook"}, doors...),
 	"examples":   {},

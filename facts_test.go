@@ -33,6 +33,7 @@ var switches = map[string]func(model.Facts) bool{
 	"status/diff.go with": func(f model.Facts) bool { // the table has the power; snapshots and templates aren't settings
 		return f.Makes || f.Destroys || f.Moves || f.Changes == model.AspectPool || f.Changes == model.AspectConfig && f.Busy != model.BusyGuest
 	},
+	"privileges/foreseen.go madeIn": func(f model.Facts) bool { return f.Makes },
 	// No plan has what reaches into guests.
 	"plan/stage/do.go Do": func(f model.Facts) bool { return !f.Inside },
 

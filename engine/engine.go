@@ -17,6 +17,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/privileges"
 )
 
 // Engine works on one Proxmox cluster. Several runs and sessions may share it, with all
@@ -114,9 +115,7 @@ func (e *Engine) planSince(ctx context.Context, want model.Desired, since age, k
 		return plan.Plan{}, err
 	}
 	steps := e.seal(want)
-	for i := range steps.VMs {
-		steps.VMs[i].WaitAddress = false // addresses change nothing about what is to be done
-	}
+	steps.Unheard = true
 	p, err := e.planDeep(ctx, steps, known, func(o plan.Object) plan.Look {
 		var l plan.Look
 		if want.Quick || o.VMID == 0 {
@@ -243,7 +242,7 @@ func (e *Engine) planLocked(want model.Desired, known *standing) (p plan.Plan) {
 		if !want.Foresee || known.party.attending() {
 			have.Elsewhere = known.party.elsewhere(want, have.At)
 		}
-		p = plan.For(want, have)
+		p = privileges.Foresee(plan.For(want, have), want, have)
 	})
 	return p
 }

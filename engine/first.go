@@ -60,12 +60,7 @@ func (r *run) later(due []*object) (now []*object) {
 // seemReady are those of some objects that there is nothing to do for by the lists alone.
 func (r *run) seemReady(p *part, list []*object) (ready []*object) {
 	want := p.want.For(keysOf(list)...)
-	want.Quick = true
-	vms := append([]model.VM(nil), want.VMs...)
-	for i := range vms {
-		vms[i].WaitAddress = false
-	}
-	want.VMs = vms
+	want.Quick, want.Unheard = true, true
 	planned := map[model.Key]bool{}
 	for _, o := range r.e.plan(want, p.standing).Objects {
 		planned[o.Owner.Key] = o.Ready() && o.VMID != 0 && !o.Gone

@@ -77,6 +77,9 @@ func (e *Engine) questions(l plan.Look) []question {
 	if l.Left {
 		some("disks that tasks have left", e.observer.Left)
 	}
+	if l.Held {
+		some("privileges", e.observer.Held)
+	}
 	every := func(what string, names []string, ask func(context.Context, string) error) {
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 			some(what+" "+name, func(ctx context.Context) error { return ask(ctx, name) })

@@ -85,14 +85,12 @@ const aFewPowers = 3
 
 // seemUpToDate are the machines that there is nothing to do for by the lists alone.
 func (e *Engine) seemUpToDate(want model.Desired, known *standing) (list []plan.Object) {
-	want.Quick, want.Foresee = true, true
+	want.Quick, want.Foresee, want.Unheard = true, true, true
 	want = e.seal(want)
-	vms, machines := slices.Clone(want.VMs), map[model.Key]bool{}
-	for i := range vms {
-		vms[i].WaitAddress = false
-		machines[vms[i].Owner.Key] = !vms[i].Deleted
+	machines := map[model.Key]bool{}
+	for _, v := range want.VMs {
+		machines[v.Owner.Key] = !v.Deleted
 	}
-	want.VMs = vms
 	for _, o := range e.plan(want, known).Objects {
 		o.Look.Volumes = false // lists of storages are for machines whose configs are read
 		if machines[o.Owner.Key] && o.VMID != 0 && !o.Gone && o.Ready() && len(o.Notes) == 0 {

@@ -22,6 +22,8 @@ type Desired struct {
 	// Quick relies on the cluster's list where that shows nothing to do: neither configs nor
 	// power states nor addresses are read then.
 	Quick bool `json:",omitempty"`
+	// Unheard leaves guest agents unasked for addresses, which don't change the steps.
+	Unheard bool
 	// Foresee also plans the steps that follow a wait.
 	Foresee bool
 	// Unasked are new objects for which a plan with Foresee doesn't check whether invisible guests have their VMIDs:

@@ -120,6 +120,8 @@ type Call struct {
 	Why          string // for people who grant the privileges
 	// Optional: if the credentials lack the privileges, the request is skipped.
 	Optional bool
+	// Seldom: it isn't made each time.
+	Seldom bool
 }
 
 // FactsOf returns the facts of an action.

@@ -165,7 +165,7 @@ var facts = map[string]Facts{
 		Proof: ProofName, Changes: AspectFiles, Tells: true,
 		Calls: []Call{
 			{Method: "GET", Path: "/storage/{storage}", Why: "know where snippets are"},
-			{Method: "GET", Path: "/cluster/status", Why: "know the addresses of nodes"},
+			{Method: "GET", Path: "/cluster/status", Why: "know the addresses of nodes", Seldom: true},
 		},
 	},
 	"RemoveFile": {

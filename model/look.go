@@ -21,6 +21,7 @@ type Look struct {
 	Mappings  []string // of these kinds of devices
 	URLs      []string // whether nodes can fetch these, see [URLKey]
 	Rights    []string // privileges of these credentials on these paths
+	Held      bool     // all privileges of these credentials
 	Groups    []string // which guests of these rollout groups are unavailable elsewhere
 
 	FirewallOff bool // whether the firewall of the cluster is off
@@ -28,7 +29,7 @@ type Look struct {
 
 // Empty reports whether nothing needs to be read.
 func (l Look) Empty() bool {
-	return len(l.Configs)+len(l.Snapshots)+len(l.Firewalls)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Ready)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights)+len(l.URLs)+len(l.Groups) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA && !l.Firewall && !l.FirewallOff && !l.Volumes && !l.Left
+	return len(l.Configs)+len(l.Snapshots)+len(l.Firewalls)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Ready)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights)+len(l.URLs)+len(l.Groups) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA && !l.Firewall && !l.FirewallOff && !l.Volumes && !l.Left && !l.Held
 }
 
 // Add adds another look.
@@ -48,6 +49,7 @@ func (l *Look) Add(o Look) {
 	l.FirewallOff = l.FirewallOff || o.FirewallOff
 	l.Volumes = l.Volumes || o.Volumes
 	l.Left = l.Left || o.Left
+	l.Held = l.Held || o.Held
 	l.Bridges = append(l.Bridges, o.Bridges...)
 	l.Storages = append(l.Storages, o.Storages...)
 	l.Mappings = append(l.Mappings, o.Mappings...)

@@ -58,8 +58,11 @@ type Observed struct {
 	FirewallOff *bool
 	// URLs has what a node reported about a file on the Internet, by node and URL (see [URLKey]).
 	URLs map[string]URLState
-	// Rights are the privileges of these credentials, on each path that was read.
+	// Rights are the privileges of these credentials, on each path that was read; nil on a path: Proxmox doesn't
+	// report them.
 	Rights map[string]map[string]bool
+	// Held are all privileges of these credentials; nil: not read.
+	Held *Held
 	// IDs says whether VMIDs that no list shows are taken by a guest that isn't visible to our
 	// credentials. VMIDs that aren't in it weren't checked; nil: no check is needed.
 	IDs map[int]bool
@@ -97,6 +100,15 @@ type Observed struct {
 func (o *Observed) May(path, priv string) bool {
 	held := o.Rights[path]
 	return len(held) == 0 || held[priv]
+}
+
+// Held is what credentials may do, on every path of Proxmox' access tree where something was granted to anybody.
+// What is granted on a path may also hold below it.
+type Held struct {
+	// Paths has, by path and privilege, whether it also holds below; nil: Proxmox doesn't say. Paths without any privilege
+	// aren't in it.
+	Paths map[string]map[string]bool
+	At    time.Time // when it was read
 }
 
 // Node is a host.

@@ -38,6 +38,7 @@ type Wait struct {
 	Diff   []Difference // its differences, which follow the text
 	Do     Advice
 	Task   string // the task that is waited for, if it is one
+	Lacks  []Lack // the missing privileges
 	Guest  int    // the guest whose config shows the end of the wait, if it isn't the object's own
 }
 

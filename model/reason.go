@@ -29,6 +29,7 @@ const (
 	WaitPending    Reason = "BootingUp"
 	WaitRequest    Reason = "RequestInFlight" // a request whose answer was lost may still change it
 	WaitRoot       Reason = "NeedsRoot"
+	WaitPrivilege  Reason = "PrivilegeMissing" // Proxmox would refuse a step to these credentials
 	WaitHost       Reason = "NotOnNode"
 	WaitRelease    Reason = "ReleaseTooOld"
 	WaitUnseen     Reason = "NotVisible"
@@ -125,6 +126,7 @@ var reasons = map[Reason]ReasonFacts{
 	WaitRoot:      {Ends: EndsByPerson, Unmade: true},
 	WaitHost:      {Ends: EndsByPerson, Unmade: true},
 	WaitRelease:   {Ends: EndsByPerson, Unmade: true},
+	WaitPrivilege: {Ends: EndsByPerson, Listed: true, Unmade: true},
 	WaitUnseen:    {Ends: EndsByPerson, Listed: true, Hidden: true},
 	WaitHA:        {Ends: EndsByPerson, Listed: true},
 	WaitForbidden: {Ends: EndsByPerson},

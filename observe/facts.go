@@ -25,7 +25,7 @@ const factsAge = 5 * time.Minute
 // forgetFacts drops facts that are too old for a list.
 func (o *Observer) forgetFacts(at time.Time) {
 	if at.Sub(o.factsAt) > factsAge {
-		o.have.Bridges, o.have.Mappings, o.have.Devices, o.have.Rights, o.have.URLs, o.have.Firewall, o.have.FirewallOff, o.rooms = nil, nil, nil, nil, nil, nil, nil, nil
+		o.have.Bridges, o.have.Mappings, o.have.Devices, o.have.Rights, o.have.Held, o.have.URLs, o.have.Firewall, o.have.FirewallOff, o.rooms = nil, nil, nil, nil, nil, nil, nil, nil, nil
 		o.factsAt = at
 	}
 }
@@ -187,7 +187,10 @@ func (o *Observer) Rights(ctx context.Context, path string) error {
 	if err != nil && !unknowable(ctx, err) {
 		return fmt.Errorf("read the privileges on %s: %w", path, err)
 	}
-	held := map[string]bool{}
+	var held map[string]bool
+	if err == nil {
+		held = map[string]bool{}
+	}
 	for priv := range p[path] {
 		held[priv] = true
 	}
@@ -195,6 +198,43 @@ func (o *Observer) Rights(ctx context.Context, path string) error {
 	defer o.mu.Unlock()
 	o.have.Rights = keep(o.have.Rights, path, held)
 	return nil
+}
+
+// Held reads all privileges of these credentials, by one request. Privileges that were read path by path before are
+// dropped.
+func (o *Observer) Held(ctx context.Context) error {
+	at := time.Now()
+	p, err := o.client.Access().Permissions(ctx, "", "")
+	if err != nil && !unknowable(ctx, err) {
+		return fmt.Errorf("read the privileges of these credentials: %w", err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.have.Held != nil {
+		o.have.Rights = nil
+	}
+	if err == nil && p == nil {
+		p = pve.Permissions{} // nothing was granted
+	}
+	o.have.Held = &model.Held{Paths: p, At: at}
+	return nil
+}
+
+// forgetRights drops the privileges on a guest that is destroyed: Proxmox removes its entries with it.
+func (o *Observer) forgetRights(vmid int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	path := fmt.Sprintf("/vms/%d", vmid)
+	if _, read := o.have.Rights[path]; read {
+		o.have.Rights = maps.Clone(o.have.Rights)
+		delete(o.have.Rights, path)
+	}
+	if o.have.Held == nil || o.have.Held.Paths[path] == nil {
+		return
+	}
+	left := model.Held{Paths: maps.Clone(o.have.Held.Paths), At: o.have.Held.At}
+	delete(left.Paths, path)
+	o.have.Held = &left
 }
 
 // Storages reads a node's storages, since the list shows new ones only after the next status round.

@@ -104,6 +104,7 @@ func (o *Observer) CheckGone(ctx context.Context, vmid int) error {
 		return nil
 	}
 	o.Changed(vmid) // whatever is left of it, it isn't as it was
+	o.forgetRights(vmid)
 	_, err := o.client.VM(t.Node, vmid).Pending(ctx)
 	switch {
 	case errors.Is(err, pve.ErrNotFound):

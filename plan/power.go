@@ -147,7 +147,7 @@ func (c *change) address() {
 	switch {
 	case len(c.g.Addresses) > 0 || len(c.o.Steps) > 0:
 		return
-	case !c.v.WaitAddress || !model.AgentOn(c.have.Options):
+	case !c.v.WaitAddress || c.p.want.Unheard || !model.AgentOn(c.have.Options):
 		if c.g.Unseen {
 			c.o.Look.Status = append(c.o.Look.Status, c.g.VMID)
 		}

@@ -193,7 +193,7 @@ func (r *rollout) unavailable(i int) (down bool, look Look) {
 		return true, Look{}
 	case len(g.Addresses) > 0:
 		return false, Look{}
-	case !v.WaitAddress || g.Config != nil && !model.AgentOn(g.Config.Options):
+	case !v.WaitAddress || r.p.want.Unheard || g.Config != nil && !model.AgentOn(g.Config.Options):
 		if g.Unseen {
 			return false, Look{Status: []int{g.VMID}}
 		}

@@ -145,6 +145,9 @@ func lookText(l Look) string {
 	if l.Volumes {
 		b.WriteString(" volumes")
 	}
+	if l.Held {
+		b.WriteString(" privileges")
+	}
 	for _, part := range []struct {
 		name  string
 		names []string

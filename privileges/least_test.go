@@ -94,11 +94,24 @@ func different(t *testing.T) []story {
 
 // lived lives through a story with some privileges.
 func (s story) lived(t *testing.T, release string, grants []privileges.Grant) error {
+	err, _ := s.livedSeen(t, release, grants)
+	return err
+}
+
+// livedSeen does the same, and tells what was tried and refused.
+func (s story) livedSeen(t *testing.T, release string, grants []privileges.Grant) (err error, refused []string) {
 	c := s.start(t, release)
 	defer c.sim.Close()
 	want := s.wanted(t)
 	s.before(c, want)
-	return s.live(c, c.grant(account, grants), want)
+	creds, from := c.grant(account, grants), c.sim.RequestCount()
+	err = s.live(c, creds, want)
+	for _, r := range c.sim.Requests(from) {
+		if r.Method != "GET" && r.Status == 403 {
+			refused = append(refused, r.Method+" "+r.URL+": "+r.Reason)
+		}
+	}
+	return err, refused
 }
 
 // before does what happened before.
@@ -158,9 +171,12 @@ func (s story) needsAll(t *testing.T) {
 				for _, p := range g.Names() {
 					t.Run(strings.ReplaceAll(g.Path, "/", "_")+" "+p, func(t *testing.T) {
 						synctest.Test(t, func(t *testing.T) {
-							err := s.lived(t, release, without(needs.Grants, g.Path, p))
+							err, refused := s.livedSeen(t, release, without(needs.Grants, g.Path, p))
 							if err == nil {
 								t.Errorf("all goes well without %s on %s", p, g.Path)
+							}
+							if len(refused) > 0 {
+								t.Errorf("without %s on %s this is tried, and Proxmox refuses it: %q", p, g.Path, refused)
 							}
 							t.Log(err)
 						})

@@ -34,6 +34,13 @@ type ObjectView struct {
 	Refused   []RefusalView `json:"refused,omitempty"`
 	Notes     []string      `json:"notes,omitempty"`
 	Resolved  string        `json:"resolved,omitempty"` // template that an image stands for
+	Lacks     []LackView    `json:"lacks,omitempty"`    // privileges that the credentials need and don't have
+}
+
+// LackView has the missing privileges on a path.
+type LackView struct {
+	Path       string   `json:"path"`
+	Privileges []string `json:"privileges"`
 }
 
 // StepView is one step.
@@ -105,6 +112,11 @@ func (w Words) objectView(o plan.Object) ObjectView {
 		Foreseen: o.Foreseen,
 	}
 	v.Resolved = o.Resolved
+	if o.Wait != nil {
+		for _, l := range o.Wait.Lacks {
+			v.Lacks = append(v.Lacks, LackView{Path: l.Path, Privileges: l.Privs})
+		}
+	}
 	for _, s := range o.Steps {
 		v.Steps = append(v.Steps, StepView{N: s.N, What: Sentence(s.What), Why: Reason(s.Why, s.Diff), Changes: changesOf(s.Diff), Effect: string(s.Effect), After: s.After})
 	}

@@ -239,12 +239,54 @@ const mostRemedies = 3
 // whatToDo says what the person can do about it.
 func (o unfinished) whatToDo(lookUp bool) []string {
 	switch f := o.Failure; {
+	case o.Reason == model.WaitPrivilege && o.Wait != nil && lookUp:
+		return remedies(o.of, o.Wait.Lacks)
 	case f == nil, o.Reason != model.WaitFailed: // or it got over that
 		return nil
 	case f.Lacks != nil && lookUp:
 		return o.of.Remedy(*f.Lacks)
 	case !f.Hint.None():
 		return []string{status.CLI.Advice(f.Hint)}
+	}
+	return nil
+}
+
+// remedies say how to grant all that is missing.
+func remedies(of *target.Site, missing []model.Lack) []string {
+	var lines, last []string
+	for _, l := range missing {
+		one := of.Remedy(l)
+		lines, last = append(lines, one[:len(one)-1]...), one[len(one)-1:] // where all of it is shown
+	}
+	return append(lines, last...)
+}
+
+// grants say how to grant what the plans lack, on a few paths: it is mostly the same for the others.
+func grants(list []*target.Site, plans []plan.Plan) []string {
+	for i, p := range plans {
+		var missing []model.Lack
+		more := 0
+		for _, o := range p.Objects {
+			if o.Wait == nil {
+				continue
+			}
+			for _, l := range o.Wait.Lacks {
+				switch {
+				case slices.ContainsFunc(missing, func(m model.Lack) bool { return m.Path == l.Path && slices.Equal(m.Privs, l.Privs) }):
+				case len(missing) == mostRemedies:
+					more++
+				default:
+					missing = append(missing, l)
+				}
+			}
+		}
+		lines := remedies(list[i], missing)
+		if more > 0 {
+			lines = slices.Insert(lines, len(lines)-1, fmt.Sprintf("The same on other paths: %d more.", more))
+		}
+		if len(lines) > 0 {
+			return lines
+		}
 	}
 	return nil
 }

@@ -165,7 +165,7 @@ func (e *editing) edit(ctx context.Context, u *ui.UI, file string, line int) (bo
 	}
 	for {
 		if err := editor(ctx, u, draft, line); err != nil {
-			return false, ui.Advise(err, "What you have written is in "+draft+".")
+			return false, ui.Advise(err, fmt.Sprintf("%s stays as it is. The draft is %s.", file, draft))
 		}
 		after, err := os.ReadFile(draft)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -42,7 +43,7 @@ Steps that restart, replace or lose data are refused unless a flag or the
 manifest's updatePolicy allows them.
 
 The exit status is 1 if something can't be done by waiting: an unknown storage,
-a VMID that is taken, more CPUs than any node has.
+a VMID that is taken, more CPUs than any node has, a privilege that is missing.
 
 Each machine's config is read, and from its node whether it runs, so that changes
 made by hand show, too. Guest agents are asked for the addresses that are waited for,
@@ -142,8 +143,17 @@ func (p *Planning) write(u *ui.UI, list []*target.Site, plans []plan.Plan, errs 
 		}
 		return nil
 	}
-	if err := showPlans(u, list, plans, errs, p.all); err != nil || p.output == "" {
+	if err := showPlans(u, list, plans, errs, p.all); err != nil {
 		return err
+	}
+	for i, line := range ui.HintLines(grants(list, plans), u.Page(u.Out).Width) {
+		if i == 0 {
+			u.Say("")
+		}
+		u.Say("%s", strings.TrimPrefix(line, "    "))
+	}
+	if p.output == "" {
+		return nil
 	}
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 		return nil // only whole plans are saved
