@@ -152,25 +152,6 @@ func TestWhatFailsEachTimeIsGivenUpWithTheReason(t *testing.T) {
 	})
 }
 
-func TestMissingPrivilegesAreNotTriedAgainAndNamed(t *testing.T) {
-	w := labWorld(2)
-	w.Roles = []pvesim.WorldRole{{Name: "few", Privs: []string{"VM.Audit", "VM.Clone", "VM.Allocate", "Datastore.Audit", "Datastore.AllocateSpace", "Sys.Audit", "SDN.Use"}}}
-	w.Users = append(w.Users, pvesim.WorldUser{ID: "ann@pve", Password: "secret"})
-	w.ACL = []pvesim.WorldACL{{Path: "/", Role: "few", User: "ann@pve"}}
-	inLab(t, w, func(t *testing.T, l *lab) {
-		l.client = l.connect(pve.Password("ann@pve", "secret"))
-		rep := l.converge(desired(machine("web")))
-		o := rep.Objects[1]
-		if o.State != engine.StateFailed || o.Failure == nil || !strings.Contains(o.Failure.Hint.String(), "grant VM.Config.") || o.Failure.Lacks == nil || !strings.HasPrefix(o.Failure.Lacks.Path, "/vms/") {
-			t.Fatalf("%s: %+v", describe(rep), o.Failure)
-		}
-		puts := slices.DeleteFunc(l.requests(0), func(r string) bool { return !strings.HasPrefix(r, "PUT") })
-		if len(puts) != 1 {
-			t.Errorf("it was tried %d times", len(puts))
-		}
-	})
-}
-
 func TestWrongCredentialsEndItAtOnce(t *testing.T) {
 	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
 		l.client = l.connect(pve.Token("root@pam!lab", "00000000-0000-0000-0000-000000000000"))
