@@ -36,7 +36,7 @@ func (w *Web) Look(ctx context.Context, src Source) (Said, error) {
 	within, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("%w: no answer within %v", ErrUnreachable, patience))
 	defer cancel()
 	t, err := w.get(within, src)
-	var unprotected *Unprotected
+	var unprotected *UnprotectedError
 	switch {
 	case errors.As(err, &unprotected):
 		return Said{Elsewhere: unprotected.Host, Plain: true}, nil

@@ -68,15 +68,15 @@ func notLinkLocal(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// Unprotected is a redirect from TLS to no TLS.
-type Unprotected struct{ Host string }
+// UnprotectedError is a redirect from TLS to no TLS.
+type UnprotectedError struct{ Host string }
 
-func (e *Unprotected) Error() string {
+func (e *UnprotectedError) Error() string {
 	return fmt.Sprintf("%v: to http://%s, without TLS", ErrRedirect, e.Host)
 }
 
 // Unwrap says what kind of trouble it is.
-func (*Unprotected) Unwrap() error { return ErrRedirect }
+func (*UnprotectedError) Unwrap() error { return ErrRedirect }
 
 // follow decides about a redirect: from TLS to no TLS none is followed.
 func follow(next *http.Request, before []*http.Request) error {
@@ -84,7 +84,7 @@ func follow(next *http.Request, before []*http.Request) error {
 	case len(before) >= manyTurns:
 		return fmt.Errorf("%w: more than %d times", ErrRedirect, manyTurns)
 	case last.Scheme == "https" && next.URL.Scheme != "https":
-		return &Unprotected{next.URL.Host}
+		return &UnprotectedError{next.URL.Host}
 	}
 	return nil
 }

@@ -94,12 +94,12 @@ func different(t *testing.T) []story {
 
 // lived lives through a story with some privileges.
 func (s story) lived(t *testing.T, release string, grants []privileges.Grant) error {
-	err, _ := s.livedSeen(t, release, grants)
+	_, err := s.livedSeen(t, release, grants)
 	return err
 }
 
-// livedSeen does the same, and tells what was tried and refused.
-func (s story) livedSeen(t *testing.T, release string, grants []privileges.Grant) (err error, refused []string) {
+// livedSeen does the same, and returns what was tried and refused.
+func (s story) livedSeen(t *testing.T, release string, grants []privileges.Grant) (refused []string, err error) {
 	c := s.start(t, release)
 	defer c.sim.Close()
 	want := s.wanted(t)
@@ -111,7 +111,7 @@ func (s story) livedSeen(t *testing.T, release string, grants []privileges.Grant
 			refused = append(refused, r.Method+" "+r.URL+": "+r.Reason)
 		}
 	}
-	return err, refused
+	return refused, err
 }
 
 // before does what happened before.
@@ -171,7 +171,7 @@ func (s story) needsAll(t *testing.T) {
 				for _, p := range g.Names() {
 					t.Run(strings.ReplaceAll(g.Path, "/", "_")+" "+p, func(t *testing.T) {
 						synctest.Test(t, func(t *testing.T) {
-							err, refused := s.livedSeen(t, release, without(needs.Grants, g.Path, p))
+							refused, err := s.livedSeen(t, release, without(needs.Grants, g.Path, p))
 							if err == nil {
 								t.Errorf("all goes well without %s on %s", p, g.Path)
 							}

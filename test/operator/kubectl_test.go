@@ -170,7 +170,7 @@ func TestTheCRDsSayWhatFieldsMean(t *testing.T) {
 	s := begin(t)
 	for field, want := range map[string]string{
 		"vm.spec.networks.staticIP.address": "192.168.1.100/24",
-		"vmclass.spec.memory":               "Proxmox counts in MiB",
+		"vmclass.spec.memory":               "rounded up to whole MiB",
 		"vm.status.waiting":                 "in one sentence",
 	} {
 		if out := strings.Join(strings.Fields(s.kubectl("explain", field)), " "); !strings.Contains(out, want) {
