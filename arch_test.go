@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"loadtest":   {"site", "engine", "spec", "status", "model", "pve"},
 	"kube":       {"api", "manifest", "model"},
 	"engine":     {"observe", "act", "plan", "privileges", "model"},
-	"site":       {"engine", "observe", "act", "leftover", "plan", "model", "pve", "host/ssh"},
+	"site":       {"engine", "observe", "act", "leftover", "imagefile", "plan", "model", "pve", "host/ssh"},
 	"cmd":        append([]string{"host/hook"}, doors...),
 	"examples":   {},
 	"deploy":     {},

@@ -143,12 +143,12 @@ func (p *progress) judge(ctx context.Context, d *clusterv1alpha1.MachineDeployme
 	case why != "":
 		p.forget(d.UID)
 		return is(metav1.ConditionFalse, reasonInvalid, "nothing is done: %s", why), 0, nil
-	case s.ObservedGeneration >= d.Generation && s.Replicas == wanted && s.UpdatedReplicas == wanted && s.AvailableReplicas == wanted:
-		p.forget(d.UID)
-		return is(metav1.ConditionTrue, reasonAvailable, "all machines are as wanted, and available"), 0, nil
 	case d.Spec.Paused:
 		p.forget(d.UID)
 		return is(metav1.ConditionUnknown, reasonPaused, "the MachineDeployment is paused"), 0, nil
+	case s.ObservedGeneration >= d.Generation && s.Replicas == wanted && s.UpdatedReplicas == wanted && s.AvailableReplicas == wanted:
+		p.forget(d.UID)
+		return is(metav1.ConditionTrue, reasonAvailable, "all machines are as wanted, and available"), 0, nil
 	}
 	deadline := defaultDeadline
 	if d.Spec.ProgressDeadlineSeconds != nil {

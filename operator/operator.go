@@ -64,6 +64,8 @@ type Config struct {
 
 	// Proxmox is the transport of requests to Proxmox; nil: the network.
 	Proxmox http.RoundTripper
+	// Web is the transport of requests for images at URLs; nil: the network.
+	Web http.RoundTripper
 
 	// Doors are other doors that this process serves, on the same manager and the same sites.
 	Doors []Door
@@ -99,6 +101,7 @@ type deps struct {
 	namespaces []string
 	set        string // the set of all guests of this Kubernetes
 	proxmox    http.RoundTripper
+	web        http.RoundTripper
 	clusters   *site.Sites // that Providers lead to
 	secrets    []string    // namespaces in which Secrets may be read; none: all
 	listener   func(engine.Event)
@@ -153,7 +156,7 @@ func Run(ctx context.Context, cfg Config) error {
 
 // own serves the operator's own kinds.
 func (cfg Config) own(ctx context.Context, mgr manager.Manager, set string) error {
-	d := &deps{client: client.WithFieldOwner(mgr.GetClient(), fieldOwner), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, namespaces: cfg.Namespaces, set: set, proxmox: cfg.Proxmox, secrets: cfg.SecretNamespaces, clusters: cfg.Sites, listener: cfg.Events}
+	d := &deps{client: client.WithFieldOwner(mgr.GetClient(), fieldOwner), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, namespaces: cfg.Namespaces, set: set, proxmox: cfg.Proxmox, web: cfg.Web, secrets: cfg.SecretNamespaces, clusters: cfg.Sites, listener: cfg.Events}
 	d.providers, d.budget = newProviders(d), engine.NewBudget(d.unread)
 	d.metrics = newMetrics(cfg.Registry, d.providers, &census{reader: mgr.GetClient(), elected: mgr.Elected(), now: time.Now})
 	if err := awaitKinds(ctx, mgr.GetRESTMapper()); err != nil {

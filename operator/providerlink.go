@@ -95,7 +95,7 @@ func (p *provider) relogin(link *link, next manifest.Connection) (bool, error) {
 // open connects and starts to work. Whether Proxmox can be reached shows later.
 func (p *provider) open(asked assignment) error {
 	cfg := site.Config{
-		Proxmox: p.config(*asked.connection), SSH: asked.connection.SSH, Keys: asked.connection.Keys, Identify: true, Identity: asked.proxmox,
+		Proxmox: p.config(*asked.connection), Web: p.deps.web, SSH: asked.connection.SSH, Keys: asked.connection.Keys, Identify: true, Identity: asked.proxmox,
 	}
 	cfg.Proxmox.Logger = p.log
 	cfg.Proxmox.Observe = p.deps.metrics.exchange(p.key)

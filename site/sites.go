@@ -13,6 +13,7 @@ import (
 	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/host/ssh"
+	"github.com/proxplane/proxplane/imagefile"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/pve"
@@ -29,6 +30,9 @@ type Config struct {
 	// Proxy is the URL of the HTTP proxy to go through; empty: Proxmox.Proxy, or the environment's.
 	Proxy string
 
+	// Web is the transport of requests for images at URLs; nil: the network.
+	Web http.RoundTripper
+
 	// Identify reads the identity of the cluster, with one request. Clients of one cluster
 	// then share a limit, whatever their credentials.
 	Identify bool
@@ -43,7 +47,7 @@ type Config struct {
 // same reports whether two callers can share what works on a cluster.
 func (c Config) same(o Config) bool {
 	return slices.Equal(c.Proxmox.Endpoints, o.Proxmox.Endpoints) && reflect.DeepEqual(c.Proxmox.Credentials, o.Proxmox.Credentials) &&
-		reflect.DeepEqual(c.Proxmox.TLS, o.Proxmox.TLS) && c.Proxmox.RoundTripper == o.Proxmox.RoundTripper &&
+		reflect.DeepEqual(c.Proxmox.TLS, o.Proxmox.TLS) && c.Proxmox.RoundTripper == o.Proxmox.RoundTripper && c.Web == o.Web &&
 		reflect.DeepEqual(c.SSH, o.SSH) && reflect.DeepEqual(c.Keys, o.Keys) &&
 		c.Proxy == o.Proxy && c.Identify == o.Identify && c.Identity == o.Identity && c.Trusted == o.Trusted
 }
@@ -110,9 +114,10 @@ func (s *Sites) newCluster(cfg Config) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	web := imagefile.New(cfg.Web)
 	c := &cluster{
 		sites: s, cfg: cfg, callers: 1, client: client, owners: map[model.Owner]*Site{},
-		observer: observe.New(client).Verifying(cfg.Keys), actor: act.New(client).OverSSH(cfg.SSH).Signing(cfg.Keys),
+		observer: observe.New(client).Verifying(cfg.Keys).Fetching(web), actor: act.New(client).OverSSH(cfg.SSH).Signing(cfg.Keys).Fetching(web),
 	}
 	if cfg.Identify {
 		among := strings.Join(client.Endpoints(), " ")

@@ -55,7 +55,7 @@ func (k *kube) start(cluster string) *replica {
 			Kubernetes: &rest.Config{Host: "https://kubernetes", Transport: p.line, ContentConfig: rest.ContentConfig{ContentType: "application/json"}, QPS: 1000, Burst: 1000},
 			Cluster:    cluster, Election: &operator.Election{Namespace: "kube-system"},
 			Logger:   slog.New(slog.NewJSONHandler(k.run, &slog.HandlerOptions{Level: slog.LevelDebug})),
-			Registry: prometheus.NewRegistry(), Proxmox: p.wire, Events: p.tell,
+			Registry: prometheus.NewRegistry(), Proxmox: p.wire, Web: internet{}, Events: p.tell,
 		})
 		k.run.trace.say(p.name, "ended: %v", err)
 		p.wire.cut()
