@@ -53,13 +53,18 @@ func (p *planner) nodeLoad() *nodeLoad {
 		}
 		for _, id := range f.look.Configs {
 			// It is most likely this one, though its config wasn't read yet.
-			if g := p.have.Guests[id]; slices.Contains(p.have.Tagged(v.Owner), g) {
+			if g := p.have.Guests[id]; slices.Contains(p.have.Tagged(v.Owner), g) || p.justCloned(g, v) {
 				l.labels[g.Node] = append(l.labels[g.Node], v)
 				l.ask(g.Node, v.Owner, devicesOf(v))
 			}
 		}
 	}
 	return l
+}
+
+// justCloned reports whether a guest at a VMID of a machine's may be its clone, which has no tags until it is configured.
+func (p *planner) justCloned(g *model.Guest, v model.VM) bool {
+	return g != nil && !g.Container && !slices.Contains(g.Tags, model.Tag) && p.owns(v.Owner, g.VMID, v.Range)
 }
 
 // counts reports whether it matters for other guests where this one is.
