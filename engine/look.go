@@ -53,32 +53,24 @@ func (e *Engine) questions(l plan.Look) []question {
 		some(fmt.Sprintf("VMID of VM %d", vmid), func(ctx context.Context) error { return e.observer.ID(ctx, vmid) })
 	}
 	each("agent", l.Ready, e.observer.Sound)
-	if l.Files {
-		some("files of the storages", e.observer.Files)
-	}
-	if l.Snippets {
-		some("snippets of the storages", e.observer.Snippets)
-	}
-	if l.Dirs {
-		some("directory mappings", e.observer.Dirs)
-	}
-	if l.HA {
-		some("HA", e.observer.HA)
-	}
-	if l.Firewall {
-		some("firewall of the cluster", e.observer.ClusterFirewall)
-	}
-	if l.FirewallOff {
-		some("switch of the cluster's firewall", e.observer.FirewallOff)
-	}
-	if l.Volumes {
-		some("disks of the storages", e.observer.Volumes)
-	}
-	if l.Left {
-		some("disks that tasks have left", e.observer.Left)
-	}
-	if l.Held {
-		some("privileges", e.observer.Held)
+	for _, whole := range []struct {
+		wanted bool
+		name   string
+		ask    func(context.Context) error
+	}{
+		{l.Files, "files of the storages", e.observer.Files},
+		{l.Snippets, "snippets of the storages", e.observer.Snippets},
+		{l.Dirs, "directory mappings", e.observer.Dirs},
+		{l.HA, "HA", e.observer.HA},
+		{l.Firewall, "firewall of the cluster", e.observer.ClusterFirewall},
+		{l.FirewallOff, "switch of the cluster's firewall", e.observer.FirewallOff},
+		{l.Volumes, "disks of the storages", e.observer.Volumes},
+		{l.Left, "disks that tasks have left", e.observer.Left},
+		{l.Held, "privileges", e.observer.Held},
+	} {
+		if whole.wanted {
+			some(whole.name, whole.ask)
+		}
 	}
 	every := func(what string, names []string, ask func(context.Context, string) error) {
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {

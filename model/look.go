@@ -27,33 +27,60 @@ type Look struct {
 	FirewallOff bool // whether the firewall of the cluster is off
 }
 
+// A LookPart is one part of a look: what it is called, and where it is.
+type LookPart[T any] struct {
+	Name string
+	At   *T
+}
+
+// Guests are the parts that are about single guests, or VMIDs.
+func (l *Look) Guests() []LookPart[[]int] {
+	return []LookPart[[]int]{{"configs", &l.Configs}, {"snapshots", &l.Snapshots}, {"firewalls", &l.Firewalls}, {"agents", &l.Agents},
+		{"status", &l.Status}, {"ready", &l.Ready}, {"IDs", &l.IDs}}
+}
+
+// Wholes are the parts that are one thing for the whole cluster.
+func (l *Look) Wholes() []LookPart[bool] {
+	return []LookPart[bool]{{"files", &l.Files}, {"left", &l.Left}, {"snippets", &l.Snippets}, {"shares", &l.Dirs}, {"HA", &l.HA},
+		{"firewall", &l.Firewall}, {"switch of the firewall", &l.FirewallOff}, {"volumes", &l.Volumes}, {"privileges", &l.Held}}
+}
+
+// Names are the parts that are about something by its name: nodes, kinds, paths.
+func (l *Look) Names() []LookPart[[]string] {
+	return []LookPart[[]string]{{"bridges", &l.Bridges}, {"storages", &l.Storages}, {"mappings", &l.Mappings}, {"rights", &l.Rights},
+		{"URLs", &l.URLs}, {"groups", &l.Groups}}
+}
+
 // Empty reports whether nothing needs to be read.
 func (l Look) Empty() bool {
-	return len(l.Configs)+len(l.Snapshots)+len(l.Firewalls)+len(l.Agents)+len(l.Status)+len(l.IDs)+len(l.Ready)+len(l.Bridges)+len(l.Storages)+len(l.Mappings)+len(l.Rights)+len(l.URLs)+len(l.Groups) == 0 && !l.Files && !l.Snippets && !l.Dirs && !l.HA && !l.Firewall && !l.FirewallOff && !l.Volumes && !l.Left && !l.Held
+	for _, p := range l.Guests() {
+		if len(*p.At) > 0 {
+			return false
+		}
+	}
+	for _, p := range l.Wholes() {
+		if *p.At {
+			return false
+		}
+	}
+	for _, p := range l.Names() {
+		if len(*p.At) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Add adds another look.
 func (l *Look) Add(o Look) {
-	l.Configs = append(l.Configs, o.Configs...)
-	l.Snapshots = append(l.Snapshots, o.Snapshots...)
-	l.Firewalls = append(l.Firewalls, o.Firewalls...)
-	l.Agents = append(l.Agents, o.Agents...)
-	l.Status = append(l.Status, o.Status...)
-	l.IDs = append(l.IDs, o.IDs...)
-	l.Ready = append(l.Ready, o.Ready...)
-	l.Files = l.Files || o.Files
-	l.Snippets = l.Snippets || o.Snippets
-	l.Dirs = l.Dirs || o.Dirs
-	l.HA = l.HA || o.HA
-	l.Firewall = l.Firewall || o.Firewall
-	l.FirewallOff = l.FirewallOff || o.FirewallOff
-	l.Volumes = l.Volumes || o.Volumes
-	l.Left = l.Left || o.Left
-	l.Held = l.Held || o.Held
-	l.Bridges = append(l.Bridges, o.Bridges...)
-	l.Storages = append(l.Storages, o.Storages...)
-	l.Mappings = append(l.Mappings, o.Mappings...)
-	l.Rights = append(l.Rights, o.Rights...)
-	l.URLs = append(l.URLs, o.URLs...)
-	l.Groups = append(l.Groups, o.Groups...)
+	guests, wholes, names := o.Guests(), o.Wholes(), o.Names()
+	for i, p := range l.Guests() {
+		*p.At = append(*p.At, *guests[i].At...)
+	}
+	for i, p := range l.Wholes() {
+		*p.At = *p.At || *wholes[i].At
+	}
+	for i, p := range l.Names() {
+		*p.At = append(*p.At, *names[i].At...)
+	}
 }

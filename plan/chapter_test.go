@@ -102,9 +102,6 @@ func (w *world) planLooks(want model.Desired) (Plan, []string) {
 		p := For(want, have)
 		more := p.Look()
 		text := lookText(more)
-		if len(more.IDs) > 0 {
-			text += fmt.Sprintf(" IDs %v", more.IDs)
-		}
 		if more.Empty() || slices.Contains(texts, text) { // some of it can't be seen
 			return p, texts
 		}

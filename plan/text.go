@@ -113,47 +113,19 @@ func afterText(after []int) string {
 // lookText names what is to be read.
 func lookText(l Look) string {
 	var b strings.Builder
-	for _, part := range []struct {
-		name string
-		ids  []int
-	}{{"configs", l.Configs}, {"snapshots", l.Snapshots}, {"firewalls", l.Firewalls}, {"agents", l.Agents}, {"status", l.Status}, {"ready", l.Ready}} {
-		if len(part.ids) > 0 {
-			fmt.Fprintf(&b, " %s %v", part.name, part.ids)
+	for _, part := range l.Guests() {
+		if len(*part.At) > 0 {
+			fmt.Fprintf(&b, " %s %v", part.Name, *part.At)
 		}
 	}
-	if l.Files {
-		b.WriteString(" files")
+	for _, part := range l.Wholes() {
+		if *part.At {
+			b.WriteString(" " + part.Name)
+		}
 	}
-	if l.Left {
-		b.WriteString(" left")
-	}
-	if l.Snippets {
-		b.WriteString(" snippets")
-	}
-	if l.Dirs {
-		b.WriteString(" shares")
-	}
-	if l.HA {
-		b.WriteString(" HA")
-	}
-	if l.Firewall {
-		b.WriteString(" firewall")
-	}
-	if l.FirewallOff {
-		b.WriteString(" switch of the firewall")
-	}
-	if l.Volumes {
-		b.WriteString(" volumes")
-	}
-	if l.Held {
-		b.WriteString(" privileges")
-	}
-	for _, part := range []struct {
-		name  string
-		names []string
-	}{{"bridges", l.Bridges}, {"storages", l.Storages}, {"mappings", l.Mappings}, {"rights", l.Rights}, {"URLs", l.URLs}} {
-		if len(part.names) > 0 {
-			fmt.Fprintf(&b, " %s %v", part.name, part.names)
+	for _, part := range l.Names() {
+		if len(*part.At) > 0 {
+			fmt.Fprintf(&b, " %s %v", part.Name, *part.At)
 		}
 	}
 	return b.String()
