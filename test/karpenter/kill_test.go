@@ -69,18 +69,16 @@ func TestKilledControllersMakeNoMachineTwice(t *testing.T) {
 		return ""
 	})
 	s.load(10, "1", true)
-	const kills = 20
-	meanwhile := 0
-	for range kills {
+	kills := 0
+	for s.running() < 10 && kills < 40 {
 		s.awaitWrites(2)
 		shared.kill()
-		if s.running() < 10 {
-			meanwhile++
-		}
+		kills++
 		shared = control(t, "--alone")
 	}
-	if meanwhile < kills/2 {
-		t.Errorf("only %d of %d kills were while machines were made", meanwhile, kills)
+	t.Logf("%d kills", kills)
+	if kills < 5 {
+		t.Errorf("only %d kills were while machines were made", kills)
 	}
 	s.awaitReady(10)
 	s.awaitMachines(10)
