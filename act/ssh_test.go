@@ -15,6 +15,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
+	kit "github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // overSSH is a cluster whose node pve1 is this server: by an address that is said, or by the one that the cluster tells.
@@ -32,10 +33,7 @@ func overSSH(t *testing.T, said bool) (*act.Actor, *breaker, *sshtest.Server) {
 	tr, stop := sim.Transport()
 	t.Cleanup(stop)
 	broken := &breaker{RoundTripper: tr}
-	c, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Password("root@pam", "secret"), RoundTripper: broken})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := kit.Over(t, broken, pve.Password("root@pam", "secret"))
 	if _, err := c.Version(t.Context()); err != nil {
 		t.Fatal(err)
 	}

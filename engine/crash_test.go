@@ -11,6 +11,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
+	kit "github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // tripwire ends a process at its nth request: before it is sent, or when it was
@@ -61,10 +62,7 @@ func (l *lab) run(want model.Desired, n int, after, troubled bool) (killed bool)
 	tr, stop := l.sim.Transport()
 	defer stop()
 	wire := &tripwire{next: tr, after: after, kill: kill, left: n}
-	c, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Token("root@pam!lab", secret), RoundTripper: wire})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	c := kit.Over(l.t, wire, pve.Token("root@pam!lab", secret))
 	rep, err := engineOf(c).Converge(ctx, want, engine.Options{})
 	if ctx.Err() == nil && (err != nil || !rep.Converged()) && !troubled {
 		l.t.Fatalf("%v\n%s", err, describe(rep))

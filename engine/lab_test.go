@@ -15,6 +15,7 @@ import (
 	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
+	kit "github.com/proxplane/proxplane/test/kit/sim"
 )
 
 const secret = "12345678-1234-1234-1234-123456789abc"
@@ -92,13 +93,7 @@ func (l *lab) close() { l.sim.Close() }
 // connect makes a client of its own.
 func (l *lab) connect(creds pve.Credentials) *pve.Client {
 	l.t.Helper()
-	tr, stop := l.sim.Transport()
-	l.t.Cleanup(stop)
-	c, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: creds, RoundTripper: tr})
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	return c
+	return kit.Dial(l.t, l.sim, creds)
 }
 
 // engine makes an engine that knows nothing yet, as a new process does.

@@ -16,6 +16,7 @@ import (
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
+	kit "github.com/proxplane/proxplane/test/kit/sim"
 	"github.com/proxplane/proxplane/test/kit/steps"
 )
 
@@ -65,10 +66,7 @@ func (l *lab) checkedEngine() (*engine.Engine, *checked) {
 	tr, stop := l.sim.Transport()
 	l.t.Cleanup(stop)
 	wire := &checked{t: l.t, next: tr, left: map[string]int{}}
-	c, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Token("root@pam!lab", secret), RoundTripper: wire})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	c := kit.Over(l.t, wire, pve.Token("root@pam!lab", secret))
 	return engine.New(observe.New(c), act.New(c)), wire
 }
 

@@ -121,9 +121,9 @@ func (l *lab) oneEach(names ...string) {
 	}
 }
 
-// A process that is killed at any of its requests, and one that goes on, make one machine a NodeClaim.
-func TestAKilledProcessLeavesNoSecondMachine(t *testing.T) {
-	names, stride := []string{"node-1", "node-2"}, 7
+// launchedByADeadProcess has a process that launches NodeClaims killed at one of its requests, at each stride-th of them in turn, and says what the next
+// process does.
+func launchedByADeadProcess(t *testing.T, names []string, stride int, next func(ctx context.Context, l *lab)) {
 	if thorough.All() {
 		stride = 1
 	}
@@ -141,13 +141,21 @@ func TestAKilledProcessLeavesNoSecondMachine(t *testing.T) {
 					end()
 					ctx, end = l.process(0, false)
 					defer end()
-					l.launch(ctx, names...)
-					l.collects(ctx)
-					l.oneEach(names...)
+					next(ctx, l)
 				})
 			})
 		}
 	}
+}
+
+// A process that is killed at any of its requests, and one that goes on, make one machine a NodeClaim.
+func TestAKilledProcessLeavesNoSecondMachine(t *testing.T) {
+	names := []string{"node-1", "node-2"}
+	launchedByADeadProcess(t, names, 7, func(ctx context.Context, l *lab) {
+		l.launch(ctx, names...)
+		l.collects(ctx)
+		l.oneEach(names...)
+	})
 }
 
 // A machine that a killed process has begun is found also where the class has no zones any more: there is no second one elsewhere.
@@ -278,31 +286,12 @@ func (l *lab) ends(ctx context.Context, names ...string) {
 // A process that is killed at any of its requests has its NodeClaims deleted before the next one has looked at them: nothing is left of their machines, whether
 // Karpenter knew of them or not.
 func TestNothingIsLeftOfNodeClaimsThatGoAfterAKill(t *testing.T) {
-	names, stride := []string{"default-7xk2p", "default-9bqzt"}, 5
-	if thorough.All() {
-		stride = 1
-	}
-	for _, arrives := range []bool{false, true} {
-		for at, over := 1, false; !over; at += stride {
-			t.Run(fmt.Sprintf("%d %v", at, arrives), func(t *testing.T) {
-				inLab(t, labWorld(), talos(), func(t *testing.T, l *lab) {
-					l.settle()
-					for _, name := range names {
-						l.claim(name)
-					}
-					ctx, end := l.process(at, arrives)
-					l.launch(ctx, names...)
-					over = ctx.Err() == nil
-					end()
-					ctx, end = l.process(0, false)
-					defer end()
-					l.ends(ctx, names...)
-					l.collects(ctx)
-					l.oneEach()
-				})
-			})
-		}
-	}
+	names := []string{"default-7xk2p", "default-9bqzt"}
+	launchedByADeadProcess(t, names, 5, func(ctx context.Context, l *lab) {
+		l.ends(ctx, names...)
+		l.collects(ctx)
+		l.oneEach()
+	})
 }
 
 // A process that is killed at any of its requests while it deletes machines leaves nothing that the next one doesn't delete.

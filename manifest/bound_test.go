@@ -7,10 +7,8 @@ import (
 	"testing"
 )
 
-// What a namespace can have the operator make of little. The chart gives it 512 MiB for all
-// namespaces together.
-func TestLittleTextDoesNotTakeMuchMemory(t *testing.T) {
-	head := `apiVersion: infra.virtrigaud.io/v1beta1
+// little is a machine whose spec may go on.
+const little = `apiVersion: infra.virtrigaud.io/v1beta1
 kind: VMClass
 metadata: {name: small}
 spec: {cpus: 1, memory: 1Gi}
@@ -27,6 +25,10 @@ spec:
   classRef: {name: small}
   imageRef: {name: img}
 `
+
+// What a namespace can have the operator make of little. The chart gives it 512 MiB for all
+// namespaces together.
+func TestLittleTextDoesNotTakeMuchMemory(t *testing.T) {
 	aliases := "    a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
 	for i := 1; i < 9; i++ {
 		aliases += fmt.Sprintf("        a%d: &a%[1]d [%s]\n", i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 9), ", "))
@@ -38,7 +40,7 @@ spec:
 		"an open bracket, many times":  "  count: 200\n  userData:\n    cloudInit:\n      inline: |\n        #cloud-config\n        key: [\n" + strings.Repeat("        - "+strings.Repeat("y", 60)+"\n", 600),
 	} {
 		t.Run(name, func(t *testing.T) {
-			set, err := Parse("vms.yaml", []byte(head+text))
+			set, err := Parse("vms.yaml", []byte(little+text))
 			if err != nil {
 				t.Fatal(err)
 			}

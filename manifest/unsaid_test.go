@@ -27,23 +27,7 @@ kind: Secret
 metadata: {name: boot}
 stringData: {user-data: %q}
 ---
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VMClass
-metadata: {name: small}
-spec: {cpus: 1, memory: 1Gi}
----
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VMImage
-metadata: {name: img}
-spec: {source: "9000"}
----
-apiVersion: infra.virtrigaud.io/v1beta1
-kind: VirtualMachine
-metadata: {name: web}
-spec:
-  classRef: {name: small}
-  imageRef: {name: img}
-  variables: {}
+`+little+`  variables: {}
   userData: {%s: {secretRef: {name: boot}}, delivery: %s}
 `, text, form, way)
 				set, err := Parse("x.yaml", []byte(manifest))

@@ -101,3 +101,11 @@ func SeedVolumes(volume string) []string {
 
 // SeedSnippets reports whether first-boot data are stored in snippets.
 func SeedSnippets(volume string) bool { return strings.Contains(volume, snippetsOf) }
+
+// FilesLike is the list that shows a volume, if it was read: snippets have one of their own.
+func (o *Observed) FilesLike(volume string) map[string]File {
+	if SeedSnippets(volume) {
+		return o.Snippets
+	}
+	return o.Files
+}

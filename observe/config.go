@@ -10,15 +10,6 @@ import (
 	"github.com/proxplane/proxplane/pve/prop"
 )
 
-// family is the name of a numbered option without its number; empty: it has none.
-func family(key string) string {
-	name := strings.TrimRight(key, "0123456789")
-	if name == key {
-		return ""
-	}
-	return name
-}
-
 // reading is a config with what stands beside it.
 type reading struct {
 	config   *model.Config
@@ -74,7 +65,7 @@ func differs(s pve.PendingSetting, wanted *string) bool {
 // take sorts one setting to where it belongs.
 func (r *reading) take(key, value string) {
 	c := r.config
-	switch family(key) {
+	switch model.SlotFamily(key) {
 	case "scsi", "virtio", "sata", "ide", "efidisk", "tpmstate":
 		c.Disks = append(c.Disks, diskOf(key, value))
 		return

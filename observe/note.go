@@ -99,7 +99,7 @@ func (o *Observer) Pooled(vmid int, pool string) {
 func (o *Observer) FileMade(f model.File) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	files := o.files(f.Volume)
+	files := o.have.FilesLike(f.Volume)
 	if files == nil {
 		return
 	}
@@ -109,19 +109,11 @@ func (o *Observer) FileMade(f model.File) {
 	files[f.Volume] = f
 }
 
-// files is the list that shows a volume.
-func (o *Observer) files(volume string) map[string]model.File {
-	if model.SeedSnippets(volume) {
-		return o.have.Snippets
-	}
-	return o.have.Files
-}
-
 // FileGone records that a file was removed from a node's storage.
 func (o *Observer) FileGone(node, volume string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	files := o.files(volume)
+	files := o.have.FilesLike(volume)
 	known, listed := files[volume]
 	if !listed {
 		return // a newer list knows already

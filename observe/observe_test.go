@@ -15,6 +15,7 @@ import (
 	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
+	kit "github.com/proxplane/proxplane/test/kit/sim"
 )
 
 func ms(n int) pvesim.Duration { return pvesim.Duration(time.Duration(n) * time.Millisecond) }
@@ -65,11 +66,8 @@ func inLab(t *testing.T, w *pvesim.World, test func(t *testing.T, l *lab)) {
 // connect makes a client of its own, and logs in.
 func (l *lab) connect(creds pve.Credentials) *pve.Client {
 	l.t.Helper()
-	tr, stop := l.sim.Transport()
-	l.t.Cleanup(stop)
-	c, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: creds, RoundTripper: tr})
-	l.must(err)
-	_, err = c.Version(l.t.Context())
+	c := kit.Dial(l.t, l.sim, creds)
+	_, err := c.Version(l.t.Context())
 	l.must(err)
 	return c
 }

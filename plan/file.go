@@ -8,22 +8,14 @@ import (
 
 // fileOn reports whether a node has a file, or shares the storage that has it.
 func (p *planner) fileOn(volume, node string) bool {
-	f, ok := p.files(volume)[volume]
+	f, ok := p.have.FilesLike(volume)[volume]
 	return ok && (p.sharedVolume(volume) || f.Node == node || slices.Contains(f.Also, node))
-}
-
-// files is the list that shows a volume, if there is one.
-func (p *planner) files(volume string) map[string]model.File {
-	if model.SeedSnippets(volume) {
-		return p.have.Snippets
-	}
-	return p.have.Files
 }
 
 // fileNodes are the nodes that have a file, each its own; any one of them if the
 // storage is shared.
 func (p *planner) fileNodes(volume, any string) []string {
-	f, ok := p.files(volume)[volume]
+	f, ok := p.have.FilesLike(volume)[volume]
 	switch {
 	case !ok:
 		return nil

@@ -100,7 +100,7 @@ func (c *change) holds(seed string) bool {
 func (c *change) leftSeeds(current string) []string {
 	var old []string
 	for _, seed := range c.have.Marker.Seeds() {
-		files := c.p.files(seed)
+		files := c.p.have.FilesLike(seed)
 		there := files == nil || seed == c.have.Marker.Seed || c.uploading(seed) != nil
 		for _, volume := range model.SeedVolumes(seed) {
 			_, listed := files[volume]

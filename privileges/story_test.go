@@ -20,6 +20,7 @@ import (
 	"github.com/proxplane/proxplane/privileges"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
+	kit "github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // story is some manifests and the Proxmox that they are for.
@@ -62,13 +63,7 @@ func (s story) start(t *testing.T, release string) *cluster {
 
 func (c *cluster) connect(creds pve.Credentials) *pve.Client {
 	c.t.Helper()
-	tr, stop := c.sim.Transport()
-	c.t.Cleanup(stop)
-	client, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: creds, RoundTripper: tr})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return client
+	return kit.Dial(c.t, c.sim, creds)
 }
 
 // wanted is what the manifests want.

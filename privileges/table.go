@@ -1,6 +1,10 @@
 package privileges
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/proxplane/proxplane/model"
+)
 
 // This file is the table of what Proxmox checks in code, where its schema says
 // only "all users". It is the same in 8.4 and 9.2, but for what the schema knows.
@@ -87,9 +91,8 @@ func family(key string) string {
 	if _, whole := optionPrivs[key]; whole {
 		return key
 	}
-	name := strings.TrimRight(key, "0123456789")
-	if name == key {
-		return key
+	if name := model.SlotFamily(key); name != "" {
+		return name + "[n]"
 	}
-	return name + "[n]"
+	return key
 }

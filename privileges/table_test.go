@@ -11,6 +11,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pve/schema"
 	"github.com/proxplane/proxplane/pvesim"
+	kit "github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // valueDependent options are checked by what they are set to: see device.go.
@@ -71,15 +72,8 @@ func somebody(t *testing.T, release string, privileges ...string) *pve.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, stop := sim.Transport()
-	t.Cleanup(func() { stop(); sim.Close() })
-	client, err := pve.New(pve.Config{
-		Endpoints: []string{"https://pve1:8006"}, RoundTripper: tr, Credentials: pve.Token("ann@pve!ci", "12345678-1234-1234-1234-123456789abc"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	t.Cleanup(func() { sim.Close() })
+	return kit.Dial(t, sim, pve.Token("ann@pve!ci", "12345678-1234-1234-1234-123456789abc"))
 }
 
 // asked are the privileges that Proxmox misses when an option is deleted.

@@ -154,7 +154,7 @@ func (s *Sim) verifyPorts(k *ruleCheck, rule FirewallRule) {
 		if rule["dport"] != "" {
 			k.add("icmp-type", "'icmp-type' cannot be specified together with 'dport'")
 		}
-		if proto == "icmp" && !icmpTypes[typ] || icmp && proto != "icmp" && !icmpv6Types[typ] {
+		if proto == "icmp" && !schema.ICMPTypes[typ] || icmp && proto != "icmp" && !schema.ICMPv6Types[typ] {
 			k.add("icmp-type", "invalid icmp-type '%s' for proto '%s'", typ, proto)
 		}
 	}
@@ -233,26 +233,3 @@ func addressVersion(text string) int {
 	}
 	return 4
 }
-
-func nameSet(text string) map[string]bool {
-	set := map[string]bool{}
-	for _, name := range strings.Fields(text) {
-		set[name] = true
-	}
-	return set
-}
-
-var (
-	icmpTypes = nameSet(`any echo-reply destination-unreachable network-unreachable host-unreachable protocol-unreachable
-		port-unreachable fragmentation-needed source-route-failed network-unknown host-unknown network-prohibited
-		host-prohibited TOS-network-unreachable TOS-host-unreachable communication-prohibited host-precedence-violation
-		precedence-cutoff source-quench redirect network-redirect host-redirect TOS-network-redirect TOS-host-redirect
-		echo-request router-advertisement router-solicitation time-exceeded ttl-zero-during-transit
-		ttl-zero-during-reassembly parameter-problem ip-header-bad required-option-missing timestamp-request
-		timestamp-reply address-mask-request address-mask-reply`)
-	icmpv6Types = nameSet(`destination-unreachable no-route communication-prohibited beyond-scope address-unreachable
-		port-unreachable failed-policy reject-route packet-too-big time-exceeded ttl-zero-during-transit
-		ttl-zero-during-reassembly parameter-problem bad-header unknown-header-type unknown-option echo-request echo-reply
-		router-solicitation router-advertisement neighbor-solicitation neighbour-solicitation neighbor-advertisement
-		neighbour-advertisement redirect`)
-)

@@ -205,22 +205,12 @@ func bytesText(n string) string {
 	return model.Bytes(size)
 }
 
-func isNIC(field string) bool { return family(field) == "net" }
+func isNIC(field string) bool { return model.SlotFamily(field) == "net" }
 
 func isDrive(field string) bool {
-	switch family(field) {
+	switch model.SlotFamily(field) {
 	case "scsi", "virtio", "sata", "ide":
 		return true
 	}
 	return false
-}
-
-// family is the kind of a numbered slot: "scsi" of "scsi1". An option that isn't numbered
-// is of none.
-func family(field string) string {
-	name := strings.TrimRight(field, "0123456789")
-	if name == field {
-		return ""
-	}
-	return name
 }

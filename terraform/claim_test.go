@@ -13,7 +13,7 @@ func TestTwoResourcesAreNotOneMachine(t *testing.T) {
 	c := start(t)
 	const kind = "proxplane_virtual_machine"
 	vm := func(name string, replicas int) values {
-		v := values{"name": name, "class": values{"cpus": 1, "memory": "1Gi"}, "image": values{"source": "ubuntu-22-template"}}
+		v := small(name)
 		if replicas > 0 {
 			v["replicas"] = replicas
 		}
@@ -40,22 +40,14 @@ func TestTwoResourcesAreNotOneMachine(t *testing.T) {
 // Another name is another machine: that the present one is destroyed takes consent.
 func TestAnotherNameTakesConsent(t *testing.T) {
 	c := start(t)
-	const kind = "proxplane_virtual_machine"
-	config := values{"name": "web", "class": values{"cpus": 1, "memory": "1Gi"}, "image": values{"source": "ubuntu-22-template"}}
-	s, said := c.plan(c.none(kind), config)
-	if said.failed {
-		t.Fatal(said)
-	}
-	of, said := c.apply(s)
-	if said.failed {
-		t.Fatal(said)
-	}
+	config := small("web")
+	of := c.made(config)
 	config["name"] = "front"
-	if _, said = c.plan(of, config); !said.failed || !strings.Contains(said.text, "web would be destroyed, with all disks, to make front: set update_policy.replace") {
+	if _, said := c.plan(of, config); !said.failed || !strings.Contains(said.text, "web would be destroyed, with all disks, to make front: set update_policy.replace") {
 		t.Error(said)
 	}
 	config["update_policy"] = values{"replace": "Allow"}
-	if _, said = c.plan(of, config); said.failed {
+	if _, said := c.plan(of, config); said.failed {
 		t.Error(said)
 	}
 }
@@ -63,22 +55,15 @@ func TestAnotherNameTakesConsent(t *testing.T) {
 // Replicas have names of their own: who goes from one machine to several agrees that the one goes.
 func TestOneMachineBecomesSeveral(t *testing.T) {
 	c := start(t)
-	const kind = "proxplane_virtual_machine"
-	config := values{"name": "web", "class": values{"cpus": 1, "memory": "1Gi"}, "image": values{"source": "ubuntu-22-template"}}
-	s, said := c.plan(c.none(kind), config)
-	if said.failed {
-		t.Fatal(said)
-	}
-	of, said := c.apply(s)
-	if said.failed {
-		t.Fatal(said)
-	}
+	config := small("web")
+	of := c.made(config)
 	config["replicas"] = 2
-	if _, said = c.plan(of, config); !said.failed || !strings.Contains(said.text, "web would be destroyed, with all disks: set update_policy.scale_down") || strings.Contains(said.text, "another") {
+	if _, said := c.plan(of, config); !said.failed || !strings.Contains(said.text, "web would be destroyed, with all disks: set update_policy.scale_down") || strings.Contains(said.text, "another") {
 		t.Error(said)
 	}
 	config["update_policy"] = values{"scale_down": "Allow"}
-	if s, said = c.plan(of, config); said.failed {
+	s, said := c.plan(of, config)
+	if said.failed {
 		t.Fatal(said)
 	}
 	if _, said = c.apply(s); said.failed {
@@ -96,14 +81,7 @@ func TestOneMachineBecomesSeveral(t *testing.T) {
 // With another set, what a state has would be taken for gone, and stay in Proxmox.
 func TestAnotherSetTakesNothingForGone(t *testing.T) {
 	c := start(t)
-	s, said := c.plan(c.none("proxplane_virtual_machine"), values{"name": "web", "class": values{"cpus": 1, "memory": "1Gi"}, "image": values{"source": "ubuntu-22-template"}})
-	if said.failed {
-		t.Fatal(said)
-	}
-	of, said := c.apply(s)
-	if said.failed {
-		t.Fatal(said)
-	}
+	of := c.made(small("web"))
 	block := c.login()
 	block["set"] = "other"
 	c.connect(block)

@@ -213,6 +213,25 @@ func (c *client) apply(s step) (resourceState, said) {
 	return now, told(resp.Diagnostics)
 }
 
+// small is the configuration of a machine with little in it.
+func small(name string) values {
+	return values{"name": name, "class": values{"cpus": 1, "memory": "1Gi"}, "image": values{"source": "ubuntu-22-template"}}
+}
+
+// made plans and applies a machine that isn't there yet.
+func (c *client) made(config values) resourceState {
+	c.Helper()
+	s, said := c.plan(c.none("proxplane_virtual_machine"), config)
+	if said.failed {
+		c.Fatal(said)
+	}
+	of, said := c.apply(s)
+	if said.failed {
+		c.Fatal(said)
+	}
+	return of
+}
+
 // read refreshes a resource.
 func (c *client) read(of resourceState) (resourceState, said) {
 	c.Helper()

@@ -15,6 +15,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/kit/anyguest"
+	kit "github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // FuzzAnyConfigIsImportedOrRefused imports machines with any config, also such as
@@ -40,13 +41,8 @@ func FuzzAnyConfigIsImportedOrRefused(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { sim.Close() })
-	transport, stop := sim.Transport()
-	f.Cleanup(stop)
 	// One connection for all: logging in takes longer than everything else.
-	client, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: pve.Password("root@pam", "proxplane"), RoundTripper: transport})
-	if err != nil {
-		f.Fatal(err)
-	}
+	client := kit.Dial(f, sim, pve.Password("root@pam", "proxplane"))
 	const id = 700
 	i := &importing{}
 	i.Flags(&cobra.Command{}, false)

@@ -17,6 +17,7 @@ import (
 	"github.com/proxplane/proxplane/pvesim"
 	_ "github.com/proxplane/proxplane/test/kit/chance"
 	"github.com/proxplane/proxplane/test/kit/pveum"
+	kit "github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // rights is a cluster in which some user has got rights in some way.
@@ -100,13 +101,7 @@ func TestRemediesWorkAsPrinted(t *testing.T) {
 		defer sim.Close()
 		transport, stop := sim.Transport()
 		defer stop()
-		connect := func(creds pve.Credentials) *pve.Client {
-			c, err := pve.New(pve.Config{Endpoints: []string{"https://pve1:8006"}, Credentials: creds, RoundTripper: transport})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return c
-		}
+		connect := func(creds pve.Credentials) *pve.Client { return kit.Over(t, transport, creds) }
 		r := &rights{root: connect(pve.Password("root@pam", "proxplane"))}
 		token := rapid.SampledFrom([]string{"", "same", "separate"}).Draw(t, "token")
 		r.grantSomehow(t, token)

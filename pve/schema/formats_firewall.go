@@ -40,20 +40,23 @@ var (
 
 	services  = sync.OnceValue(func() map[string]bool { return nameSet(servicesText) })
 	protocols = sync.OnceValue(func() map[string]bool { return nameSet(protocolsText + " icmpv6") })
-	icmpTypes = sync.OnceValue(func() map[string]bool { return nameSet(icmpNames) })
 )
 
-const icmpNames = `any echo-reply destination-unreachable network-unreachable host-unreachable
-	protocol-unreachable port-unreachable fragmentation-needed source-route-failed network-unknown
-	host-unknown network-prohibited host-prohibited TOS-network-unreachable TOS-host-unreachable
-	communication-prohibited host-precedence-violation precedence-cutoff source-quench redirect
-	network-redirect host-redirect TOS-network-redirect TOS-host-redirect echo-request
-	router-advertisement router-solicitation time-exceeded ttl-zero-during-transit
-	ttl-zero-during-reassembly parameter-problem ip-header-bad required-option-missing
-	timestamp-request timestamp-reply address-mask-request address-mask-reply
-	no-route beyond-scope address-unreachable failed-policy reject-route packet-too-big bad-header
-	unknown-header-type unknown-option neighbor-solicitation neighbour-solicitation
-	neighbor-advertisement neighbour-advertisement`
+// The ICMP types that rules may name, of each version of IP.
+var (
+	ICMPTypes = nameSet(`any echo-reply destination-unreachable network-unreachable host-unreachable protocol-unreachable
+		port-unreachable fragmentation-needed source-route-failed network-unknown host-unknown network-prohibited
+		host-prohibited TOS-network-unreachable TOS-host-unreachable communication-prohibited host-precedence-violation
+		precedence-cutoff source-quench redirect network-redirect host-redirect TOS-network-redirect TOS-host-redirect
+		echo-request router-advertisement router-solicitation time-exceeded ttl-zero-during-transit
+		ttl-zero-during-reassembly parameter-problem ip-header-bad required-option-missing timestamp-request
+		timestamp-reply address-mask-request address-mask-reply`)
+	ICMPv6Types = nameSet(`destination-unreachable no-route communication-prohibited beyond-scope address-unreachable
+		port-unreachable failed-policy reject-route packet-too-big time-exceeded ttl-zero-during-transit
+		ttl-zero-during-reassembly parameter-problem bad-header unknown-header-type unknown-option echo-request echo-reply
+		router-solicitation router-advertisement neighbor-solicitation neighbour-solicitation neighbor-advertisement
+		neighbour-advertisement redirect`)
+)
 
 func nameSet(text string) map[string]bool {
 	set := map[string]bool{}
@@ -105,7 +108,7 @@ func portList(value string, icmpToo bool) error {
 			if numeric(item) > 65535 {
 				return fail("invalid port '%s'", strings.TrimSuffix(item, "\n"))
 			}
-		case icmpToo && icmpTypes()[item]:
+		case icmpToo && (ICMPTypes[item] || ICMPv6Types[item]):
 			icmp = true
 		case !services()[item]:
 			return fail("invalid port '%s'", item)
@@ -165,7 +168,7 @@ func protocol(_ *Schema, value string) error {
 }
 
 func icmpType(_ *Schema, value string) error {
-	if value != "" && !icmpTypes()[value] {
+	if value != "" && !ICMPTypes[value] && !ICMPv6Types[value] {
 		return fail("invalid icmp-type value '%s'", value)
 	}
 	return nil
