@@ -65,7 +65,9 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 		// Nobody in there hears that it is to shut down.
 		return vm != nil && deaf(vm) && (w.Power == model.PowerOffGraceful && strings.HasPrefix(o.Text, "shut VM ") || strings.HasPrefix(o.Text, "restart VM "))
 	case len(o.Refused) > 0:
-		return !slices.ContainsFunc(o.Refused, func(f plan.Refusal) bool { return !refusable(w, vm, f) && !unheard(vm, f) && !immovable(vm, f) })
+		return !slices.ContainsFunc(o.Refused, func(f plan.Refusal) bool {
+			return !refusable(w, vm, f) && !unheard(vm, f) && !immovable(vm, f) && !r.others.detached(vm, f)
+		})
 	case o.Wait == nil:
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 )
@@ -106,6 +107,21 @@ func (o *others) left(id int, key string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return strings.HasPrefix(key, "unused") && !o.restored[id].IsZero()
+}
+
+// detached reports whether a disk isn't added since one may be it that somebody's backup has
+// detached: the marker that was restored names the disk, and is older than its volume.
+func (o *others) detached(vm *pvesim.VM, f plan.Refusal) bool {
+	if vm == nil || !strings.Contains(f.Why, "detached volumes") {
+		return false
+	}
+	for key, value := range vm.Conf {
+		volume, _, _ := strings.Cut(value, ",")
+		if o.left(vm.ID, key) && strings.Contains(f.Why, volume) {
+			return true
+		}
+	}
+	return false
 }
 
 // outdated reports whether a file is younger than the backup of its machine that was

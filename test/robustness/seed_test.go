@@ -153,8 +153,19 @@ func explain(t *testing.T, h *history, res result) string {
 	if short.trace == nil {
 		return fmt.Sprintf("seed %d: %s\nIt can't be made shorter:\n%s\n%s", h.seed, text, h, res.requests)
 	}
-	return fmt.Sprintf("seed %d: %s\nThe shortest history that fails so, to be repeated with -run Seed -seed %d -by-hand %d -keep %s, is:\n%s\n%s\n%s",
-		h.seed, text, h.seed, map[bool]int{true: 1}[h.hands], strings.Trim(strings.ReplaceAll(fmt.Sprint(keep), " ", ","), "[]"), h.only(keep), strings.Join(short.broken, "\n"), short.requests)
+	return fmt.Sprintf("seed %d: %s\nThe shortest history that fails so, to be repeated with %s -keep %s, is:\n%s\n%s\n%s",
+		h.seed, text, h.flags(), strings.Trim(strings.ReplaceAll(fmt.Sprint(keep), " ", ","), "[]"), h.only(keep), strings.Join(short.broken, "\n"), short.requests)
+}
+
+// flags are the ones that repeat a history.
+func (h *history) flags() string {
+	switch {
+	case h.world.spread:
+		return fmt.Sprintf("-run ImageSeed -image-seed %d", h.seed)
+	case h.neighbour:
+		return fmt.Sprintf("-run NeighbourHistories -neighbour-seeds 1 -first %d -by-hand %d", h.seed, map[bool]int{true: 1}[h.hands])
+	}
+	return fmt.Sprintf("-run TestSeed -seed %d -by-hand %d", h.seed, map[bool]int{true: 1}[h.hands])
 }
 
 // indices is a flag for numbers of events.
