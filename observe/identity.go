@@ -32,6 +32,14 @@ func (o *Observer) Identifying(expects string) *Observer {
 	return o
 }
 
+// Require makes the observer refuse a cluster other than that one from now on; empty: it goes
+// by the one that it has seen.
+func (o *Observer) Require(identity string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.expects = identity
+}
+
 // Identity returns the identity of the cluster; empty: it wasn't read yet, isn't known, or
 // was refused.
 func (o *Observer) Identity() string {
@@ -77,7 +85,7 @@ func (o *Observer) identify(ctx context.Context) error {
 		o.refused = is
 		return &OtherProxmoxError{Want: expected, Is: is}
 	}
-	o.identity = is
+	o.identity, o.refused = is, ""
 	o.loads.share(is, o.among, o.client)
 	return nil
 }

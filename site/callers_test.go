@@ -3,6 +3,7 @@ package site_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -121,6 +122,78 @@ func TestOtherCredentialsShareNothingButTheBounds(t *testing.T) {
 		}
 		if one.Client().Load() != two.Client().Load() || one.Identity() == "" || one.Identity() != two.Identity() {
 			t.Error("two clients of one cluster are bounded apart")
+		}
+	})
+}
+
+// A Provider has the identity of its Proxmox written down; a second Provider, or another door, doesn't know it yet. Both
+// mean the same Proxmox.
+func TestCallersThatRequireAnIdentityShareWithThoseThatDoNot(t *testing.T) {
+	const another = "AB:CD"
+	for _, c := range []struct {
+		name          string
+		first, second string // what they require; "is": what there is
+		read          bool   // it is known what there is when the second one comes
+		share         bool
+	}{
+		{"the later one doesn't know it", "is", "", true, true},
+		{"the later one doesn't know it, and nothing was read yet", "is", "", false, true},
+		{"the first one didn't know it", "", "is", true, true},
+		{"the first one didn't know it, and nothing was read yet", "", "is", false, true},
+		{"the later one requires another", "", another, true, false},
+		{"they require different ones", "is", another, false, false},
+		{"the first one was refused", another, "", true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inLab(t, func(t *testing.T, l *lab) {
+				l.cfg.Identify = true
+				open := func(identity string, read bool) *site.Site {
+					t.Helper()
+					l.cfg.Identity = identity
+					s := l.open(site.Options{})
+					if read {
+						_ = s.View(t.Context(), func(*model.Observed) {})
+					}
+					return s
+				}
+				before := open("", true)
+				is := before.Identity()
+				before.Close()
+				identity := strings.NewReplacer("is", is)
+				first := open(identity.Replace(c.first), c.read)
+				second := open(identity.Replace(c.second), false)
+				defer second.Close()
+				if shared := first.Observer() == second.Observer(); shared != c.share {
+					t.Errorf("shared: %v", shared)
+				}
+				refused := func(s *site.Site) bool { return s.View(t.Context(), func(*model.Observed) {}) != nil }
+				if refused(first) != (c.first == another) || refused(second) != (c.second == another) {
+					t.Errorf("refused: %v, %v", refused(first), refused(second))
+				}
+				first.Close()
+				if refused(second) != (c.second == another) {
+					t.Error("the first one has gone, and what the second one requires doesn't hold")
+				}
+			})
+		})
+	}
+}
+
+// What one requires is required no longer when it has gone.
+func TestWhatACallerRequiredEndsWithIt(t *testing.T) {
+	inLab(t, func(t *testing.T, l *lab) {
+		l.cfg.Identify, l.cfg.Identity = true, "AB:CD"
+		wrong := l.open(site.Options{})
+		l.cfg.Identity = ""
+		any := l.open(site.Options{})
+		defer any.Close()
+		look := func() error { return any.View(t.Context(), func(*model.Observed) {}) }
+		if err := look(); err == nil || any.Identity() != "" {
+			t.Errorf("%v, %q", err, any.Identity())
+		}
+		wrong.Close()
+		if err := look(); err != nil || any.Identity() == "" {
+			t.Errorf("%v, %q", err, any.Identity())
 		}
 	})
 }

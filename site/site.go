@@ -70,7 +70,7 @@ func (s *Site) Close() {
 	session, owners := s.session, s.want.owners()
 	s.wake()
 	s.mu.Unlock()
-	s.cluster.leave(session)
+	s.cluster.leave(s, session)
 	s.cluster.disown(s, owners...)
 }
 

@@ -36,7 +36,8 @@ type Config struct {
 	// Identify reads the identity of the cluster, with one request. Clients of one cluster
 	// then share a limit, whatever their credentials.
 	Identify bool
-	// Identity is the required identity of the cluster (see [Site.Identity]); empty: any.
+	// Identity is the required identity of the cluster (see [Site.Identity]); empty: any. What one
+	// caller requires holds for all that share a client with it.
 	Identity string
 	// Trusted says that the identity that servers report is trusted. Without it, only clients
 	// with the same endpoints share a limit: a malicious server could use up the limit of
@@ -44,12 +45,13 @@ type Config struct {
 	Trusted bool
 }
 
-// same reports whether two callers can share what works on a cluster.
+// same reports whether two callers have the same connection. Which cluster they require isn't
+// compared, see [cluster.suits].
 func (c Config) same(o Config) bool {
 	return slices.Equal(c.Proxmox.Endpoints, o.Proxmox.Endpoints) && reflect.DeepEqual(c.Proxmox.Credentials, o.Proxmox.Credentials) &&
 		reflect.DeepEqual(c.Proxmox.TLS, o.Proxmox.TLS) && c.Proxmox.RoundTripper == o.Proxmox.RoundTripper && c.Web == o.Web &&
 		reflect.DeepEqual(c.SSH, o.SSH) && reflect.DeepEqual(c.Keys, o.Keys) &&
-		c.Proxy == o.Proxy && c.Identify == o.Identify && c.Identity == o.Identity && c.Trusted == o.Trusted
+		c.Proxy == o.Proxy && c.Identify == o.Identify && c.Trusted == o.Trusted
 }
 
 // Sites are the Proxmox clusters that a process manages. The zero value is ready to use;
@@ -69,9 +71,8 @@ func (s *Sites) Open(cfg Config, opts Options) (*Site, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.open {
-		if c.cfg.same(cfg) {
-			c.callers++
-			return newSite(c, opts), nil
+		if c.suits(cfg) {
+			return c.enter(cfg.Identity, opts), nil
 		}
 	}
 	c, err := s.newCluster(cfg)
@@ -79,7 +80,7 @@ func (s *Sites) Open(cfg Config, opts Options) (*Site, error) {
 		return nil, err
 	}
 	s.open = append(s.open, c)
-	return newSite(c, opts), nil
+	return c.enter(cfg.Identity, opts), nil
 }
 
 // cluster is a Proxmox cluster with what works on it, for all of its callers.
@@ -93,13 +94,47 @@ type cluster struct {
 
 	// Both are guarded by Sites.mu.
 	cfg     Config
-	callers int
+	callers map[*Site]string // with the identity that each requires
 
 	mu      sync.Mutex
 	session *engine.Session // nil: nobody wants anything
 	end     context.CancelFunc
 	joined  int                   // callers that the session is for
 	owners  map[model.Owner]*Site // who has put what
+}
+
+// suits reports whether a caller with that connection can share the cluster. One that requires
+// no identity shares with one that does: a Provider has the identity written down, and a second
+// one for the same Proxmox, or another door, doesn't know it yet.
+func (c *cluster) suits(cfg Config) bool {
+	switch required, is := c.required(), c.observer.Identity(); {
+	case !c.cfg.same(cfg):
+		return false
+	case cfg.Identity == required:
+		return true
+	case cfg.Identity == "":
+		return c.observer.Refused() == "" // else the others are wrong about it, or this one is to say so itself
+	default:
+		return required == "" && (is == "" || is == cfg.Identity)
+	}
+}
+
+// required is the identity that callers require; empty: none does.
+func (c *cluster) required() string {
+	for _, identity := range c.callers {
+		if identity != "" {
+			return identity
+		}
+	}
+	return ""
+}
+
+// enter adds a caller. The caller holds Sites.mu.
+func (c *cluster) enter(identity string, opts Options) *Site {
+	s := newSite(c, opts)
+	c.callers[s] = identity
+	c.observer.Require(c.required())
+	return s
 }
 
 func (s *Sites) newCluster(cfg Config) (*cluster, error) {
@@ -116,7 +151,7 @@ func (s *Sites) newCluster(cfg Config) (*cluster, error) {
 	}
 	web := imagefile.New(cfg.Web)
 	c := &cluster{
-		sites: s, cfg: cfg, callers: 1, client: client, owners: map[model.Owner]*Site{},
+		sites: s, cfg: cfg, callers: map[*Site]string{}, client: client, owners: map[model.Owner]*Site{},
 		observer: observe.New(client).Verifying(cfg.Keys).Fetching(web), actor: act.New(client).OverSSH(cfg.SSH).Signing(cfg.Keys).Fetching(web),
 	}
 	if cfg.Identify {
@@ -144,13 +179,14 @@ func (c *cluster) join(opts engine.Options) *engine.Session {
 
 // leave ends the part of one caller, and everything with the last one. It returns when no
 // call of that caller is in flight.
-func (c *cluster) leave(session *engine.Session) {
+func (c *cluster) leave(s *Site, session *engine.Session) {
 	if session != nil {
 		c.part(session)
 	}
 	c.sites.mu.Lock()
-	c.callers--
-	last := c.callers == 0
+	delete(c.callers, s)
+	c.observer.Require(c.required())
+	last := len(c.callers) == 0
 	if last {
 		c.sites.open = slices.DeleteFunc(c.sites.open, func(o *cluster) bool { return o == c })
 	}
@@ -185,7 +221,7 @@ func (c *cluster) relogin(credentials pve.Credentials) (bool, error) {
 	next := c.cfg
 	next.Proxmox.Credentials = credentials
 	taken := slices.ContainsFunc(c.sites.open, func(o *cluster) bool { return o != c && o.cfg.same(next) })
-	if c.callers > 1 || taken {
+	if len(c.callers) > 1 || taken {
 		return false, nil
 	}
 	if err := c.client.SetCredentials(credentials); err != nil {
