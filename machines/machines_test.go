@@ -204,9 +204,8 @@ func TestNodesOfOtherNamespacesWakeNobody(t *testing.T) {
 
 // Dashboards and alerts of machine-controller go by these names.
 func TestMetricsHaveTheOriginalsNames(t *testing.T) {
-	inLab(t, labWorld(), nil, func(t *testing.T, l *lab) {
-		l.add(machineOf("md-1"))
-		l.until("md-1", "it runs", inPhase(phaseJoining))
+	names := func(t *testing.T, l *lab) map[string]bool {
+		t.Helper()
 		registry := prometheus.NewRegistry()
 		newMetrics(registry, l.client)
 		families, err := registry.Gather()
@@ -217,10 +216,29 @@ func TestMetricsHaveTheOriginalsNames(t *testing.T) {
 		for _, f := range families {
 			have[f.GetName()] = true
 		}
-		for _, want := range []string{
-			"machine_controller_workers", "machine_controller_errors_total", "machine_controller_machines_total", "machine_controller_machine_created",
-			"machine_controller_provisioning_time_seconds", "machine_controller_deprovisioning_time_seconds",
-		} {
+		return have
+	}
+	always := []string{
+		"machine_controller_workers", "machine_controller_errors_total", "machine_controller_machines_total",
+		"machine_controller_provisioning_time_seconds", "machine_controller_deprovisioning_time_seconds",
+	}
+	deployment := &clusterv1alpha1.MachineDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "md"}}
+	inLab(t, labWorld(), nil, func(t *testing.T, l *lab) {
+		have := names(t, l)
+		for _, want := range always {
+			if !have[want] {
+				t.Errorf("without machines there is no %s: %v", want, have)
+			}
+		}
+		l.add(deployment)
+		l.add(machineOf("md-1"))
+		m := l.until("md-1", "it runs", inPhase(phaseJoining))
+		if err := l.direct.Delete(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		have = names(t, l)
+		for _, want := range append(always, "machine_controller_machine_created", "machine_controller_machine_deleted",
+			"machine_deployment_replicas", "machine_deployment_available_replicas", "machine_deployment_ready_replicas", "machine_deployment_updated_replicas") {
 			if !have[want] {
 				t.Errorf("there is no %s: %v", want, have)
 			}

@@ -81,6 +81,9 @@ func (c *census) Collect(ch chan<- prometheus.Metric) {
 			ch <- prometheus.MustNewConstMetric(deletedDesc, prometheus.GaugeValue, float64(m.DeletionTimestamp.Unix()), m.Name)
 		}
 	}
+	if len(count) == 0 {
+		count[kind{}] = 0 // so that the metric is there, as in the original
+	}
 	for of, n := range count {
 		ch <- prometheus.MustNewConstMetric(machinesDesc, prometheus.GaugeValue, float64(n), of.kubelet, of.provider, of.os)
 	}

@@ -44,7 +44,6 @@ func (t *turn) match(ctx context.Context) error {
 	t.node = node.DeepCopy()
 	if t.m.Status.NodeRef == nil || t.m.Status.NodeRef.UID != node.UID {
 		t.m.Status.NodeRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}
-		t.events.Eventf(t.m, t.node, corev1.EventTypeNormal, "NodeJoined", "Join", "the machine is node %s", node.Name)
 	}
 	t.m.Status.Conditions = append(own(t.m.Status.Conditions), node.Status.Conditions...)
 	if v := node.Status.NodeInfo.KubeletVersion; v != "" {

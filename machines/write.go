@@ -27,6 +27,9 @@ func (t *turn) write(ctx context.Context) error {
 	if t.early() {
 		return nil
 	}
+	if t.m.Status.NodeRef != nil && (t.before.Status.NodeRef == nil || t.before.Status.NodeRef.UID != t.m.Status.NodeRef.UID) {
+		t.events.Eventf(t.m, t.node, corev1.EventTypeNormal, "NodeJoined", "Join", "the machine is node %s", t.m.Status.NodeRef.Name)
+	}
 	return t.store(ctx)
 }
 
@@ -59,9 +62,10 @@ func wasReady(m *clusterv1alpha1.Machine) bool {
 
 // progressPause is how soon after the last report of progress the next one is written, if nothing else is new: a machine that is made takes many
 // short steps.
-const progressPause = 5 * time.Second
+const progressPause = 10 * time.Second
 
-// early reports whether nothing is new but what is being done for a machine, so soon after the last report that the next look writes it.
+// early reports whether nothing is new but what is being done for a machine, and that its Node is there and not ready yet, so soon after the last report
+// that the next look writes it.
 func (t *turn) early() bool {
 	if t.said.err != "" || t.m.Status.LastUpdated == nil || t.before.Status.LastUpdated == nil {
 		return false
@@ -71,12 +75,19 @@ func (t *turn) early() bool {
 		return false
 	}
 	quiet := t.m.DeepCopy()
+	if t.node != nil && !drain.Ready(t.node) && t.before.Status.NodeRef == nil {
+		quiet.Status.NodeRef, quiet.Status.Versions, quiet.Status.Conditions = nil, t.before.Status.Versions, own(quiet.Status.Conditions)
+	}
 	is, was := slices.IndexFunc(quiet.Status.Conditions, isInstance), slices.IndexFunc(t.before.Status.Conditions, isInstance)
 	if is < 0 || was < 0 || quiet.Status.Conditions[is].Status != t.before.Status.Conditions[was].Status {
 		return false
 	}
 	quiet.Status.Conditions[is], quiet.Status.LastUpdated = t.before.Status.Conditions[was], t.before.Status.LastUpdated
-	t.record.into(quiet)
+	record, wrote := t.record, recordOf(t.before)
+	if phase := quiet.Status.Phase; wrote.VMID == 0 && phase != nil && *phase == phaseProvisioning { // the claim writes that before anything is made
+		record.VMID, record.Node, quiet.Status.Phase = 0, "", t.before.Status.Phase
+	}
+	record.into(quiet)
 	b, err := client.MergeFrom(t.before).Data(quiet)
 	if err != nil || string(b) != "{}" {
 		return false

@@ -11,6 +11,7 @@ import (
 	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	recorder "k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -86,6 +87,63 @@ func TestTheEndOfFirstBootDataIsNoNews(t *testing.T) {
 			t.Errorf("the Machine was patched %d times, and %d events were emitted", n, len(l.said.Events))
 		}
 	})
+}
+
+// A Node that isn't ready yet mostly is in a moment: what the Machine says of it is written once then, or after a while all the same.
+func TestANodeThatIsReadySoonIsWrittenOnce(t *testing.T) {
+	for _, soon := range []bool{true, false} {
+		inLab(t, labWorld(), nil, func(t *testing.T, l *lab) {
+			wake, end := l.control()
+			defer end()
+			l.add(machineOf("md-1"))
+			wake("md-1")
+			for !strings.HasPrefix(condition(l.machine("md-1")), reasonUpToDate) {
+				time.Sleep(100 * time.Millisecond)
+			}
+			patched := l.patched.Load()
+			for len(l.said.Events) > 0 {
+				<-l.said.Events
+			}
+			l.joinsAsNode(l.machine("md-1"))
+			ready := func(is corev1.ConditionStatus) {
+				var n corev1.Node
+				if err := l.direct.Get(t.Context(), client.ObjectKey{Name: "md-1"}, &n); err != nil {
+					t.Fatal(err)
+				}
+				n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = is, metav1.Now()
+				if err := l.direct.Status().Update(t.Context(), &n); err != nil {
+					t.Fatal(err)
+				}
+				wake("md-1")
+			}
+			ready(corev1.ConditionFalse)
+			time.Sleep(time.Second)
+			if n := l.patched.Load() - patched; n > 0 {
+				t.Errorf("soon %v: the Machine is patched %d times for a Node that isn't ready yet", soon, n)
+			}
+			if soon {
+				ready(corev1.ConditionTrue)
+				time.Sleep(time.Second)
+			} else {
+				time.Sleep(progressPause)
+			}
+			if m := l.machine("md-1"); m.Status.NodeRef == nil || inPhase(phaseRunning)(m) != soon {
+				t.Errorf("soon %v: it says %+v", soon, m.Status)
+			}
+			if n := l.patched.Load() - patched; n != 1 {
+				t.Errorf("soon %v: the Machine is patched %d times", soon, n)
+			}
+			joined := 0
+			for len(l.said.Events) > 0 {
+				if strings.Contains(<-l.said.Events, "NodeJoined") {
+					joined++
+				}
+			}
+			if joined != 1 {
+				t.Errorf("soon %v: %d events say that it has joined", soon, joined)
+			}
+		})
+	}
 }
 
 // machine reads a Machine.
