@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/proxplane/proxplane/model"
@@ -53,7 +54,6 @@ func (w *Work) restoreAnew(ctx context.Context, c *Cluster, b *Backup) (*Cluster
 // anew.
 func (w *Work) restoreIn(ctx context.Context, c *Cluster, b *Backup) error {
 	d := c.distribution()
-	const file = "/var/lib/rancher/proxplane-restore"
 	var servers, workers []Member
 	for _, m := range c.Members { // before anything is stopped
 		switch {
@@ -69,7 +69,10 @@ func (w *Work) restoreIn(ctx context.Context, c *Cluster, b *Backup) error {
 	}
 	first := servers[0]
 	w.Report.Doing(first.Name, "gets the snapshot")
-	if err := writeLarge(ctx, w.In, first.Guest, file, b.Snapshot); err != nil {
+	if err := writeLarge(ctx, w.In, first.Guest, restoreFile, b.Snapshot); err != nil {
+		return err
+	}
+	if err := c.writeResetConfig(ctx, first); err != nil {
 		return err
 	}
 	for _, m := range servers {
@@ -79,8 +82,8 @@ func (w *Work) restoreIn(ctx context.Context, c *Cluster, b *Backup) error {
 		}
 	}
 	w.Report.Doing(first.Name, "restores the snapshot")
-	if _, err := output(ctx, w.In, first.Guest, "", d.program(), "server", "--cluster-reset", "--cluster-reset-restore-path="+file); err != nil {
-		return err
+	if _, err := output(ctx, w.In, first.Guest, "", d.program(), "server", "--config="+resetConfig, "--cluster-reset", "--cluster-reset-restore-path="+restoreFile); err != nil {
+		return fmt.Errorf("%w; the control planes are stopped: run the same command again once the cause is gone", err)
 	}
 	for i, m := range servers {
 		if i > 0 { // what it has of etcd is of another time
@@ -97,10 +100,35 @@ func (w *Work) restoreIn(ctx context.Context, c *Cluster, b *Backup) error {
 			}
 		}
 	}
-	if _, err := output(ctx, w.In, first.Guest, "", "rm", "-f", file); err != nil {
+	if _, err := output(ctx, w.In, first.Guest, "", "rm", "-f", restoreFile, resetConfig); err != nil {
 		return err
 	}
 	return w.restartWorkers(ctx, c, workers)
+}
+
+// Files in the control plane that a snapshot is restored in, meanwhile.
+const (
+	restoreFile = "/var/lib/rancher/proxplane-restore"
+	resetConfig = restoreFile + ".yaml"
+)
+
+// writeResetConfig writes the config of a control plane without the address that it has joined at: both
+// distributions refuse to reset etcd with it. Machines that were replaced have it, the first one, too.
+func (c *Cluster) writeResetConfig(ctx context.Context, m Member) error {
+	text, err := c.in.ReadFile(ctx, m.Guest, c.distribution().config("config.yaml"))
+	config := map[string]any{}
+	if err == nil {
+		err = yaml.Unmarshal([]byte(text), &config)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: read its config.yaml: %w", m.Name, err)
+	}
+	delete(config, "server")
+	without, err := yaml.Marshal(config)
+	if err != nil {
+		return err
+	}
+	return writeLarge(ctx, c.in, m.Guest, resetConfig, without)
 }
 
 // dropOthers removes the nodes that a snapshot has beside the one that it was restored in. Kubernetes knows

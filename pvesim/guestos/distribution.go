@@ -34,6 +34,14 @@ func progDistribution(p *process, args []string) int {
 		}
 		return 0
 	case slices.Contains(args, "--cluster-reset") && p.guest.Kube.Stopped && k != nil:
+		c := p.guest.kubeConfig()
+		if file := flags["config"]; file != "" {
+			c = p.guest.kubeConfigIn(file)
+		}
+		if c.Server != "" { // both distributions refuse it
+			fmt.Fprintln(&p.err, "level=fatal msg=\"Error: cannot perform cluster-reset while server URL is set - remove server from configuration before resetting\"")
+			return 1
+		}
 		return k.reset(p, flags["cluster-reset-restore-path"])
 	}
 	fmt.Fprintf(&p.err, "level=fatal msg=\"%s: failed\"\n", strings.Join(args, " "))

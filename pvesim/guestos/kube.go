@@ -84,7 +84,12 @@ func (g *Guest) kubePlace(parts ...string) string {
 }
 
 func (g *Guest) kubeConfig() (c kubeConfig) {
-	text, _ := g.Read(g.kubePlace("/etc/rancher", "config.yaml"))
+	return g.kubeConfigIn(g.kubePlace("/etc/rancher", "config.yaml"))
+}
+
+// kubeConfigIn is config.yaml in another place.
+func (g *Guest) kubeConfigIn(file string) (c kubeConfig) {
+	text, _ := g.Read(file)
 	_ = yaml.Unmarshal(text, &c) // one that can't be read joins nothing
 	return c
 }

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -52,7 +53,15 @@ func main() {
 
 func run(args []string) error {
 	var c config
-	text, err := os.ReadFile(configFile)
+	from := configFile
+	args = slices.DeleteFunc(slices.Clone(args), func(a string) bool {
+		file, is := strings.CutPrefix(a, "--config=")
+		if is {
+			from = file
+		}
+		return is
+	})
+	text, err := os.ReadFile(from)
 	if err == nil {
 		err = yaml.Unmarshal(text, &c)
 	}

@@ -65,6 +65,9 @@ func copyBlobs(to io.Writer, from io.Reader) error {
 
 // reset makes this the only member of an etcd that has what a snapshot has.
 func (c *config) reset(snapshot string) error {
+	if c.Server != "" { // as RKE2 does
+		return errors.New("cannot perform cluster-reset while server URL is set - remove server from configuration before resetting")
+	}
 	pod, err := vipPod()
 	if err != nil {
 		return err
