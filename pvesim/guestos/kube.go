@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/pem"
 	"fmt"
 	"maps"
@@ -269,7 +270,7 @@ current-context: default
 users:
 - name: default
   user: {client-certificate-data: Q0VSVA==, client-key-data: %q}
-`, "S0VZLW9mLQ"+strings.ReplaceAll(k.VIP, ".", ""))
+`, base64.StdEncoding.EncodeToString([]byte("KEY-of-"+k.VIP)))
 	for _, dir := range []string{"server/db/snapshots", "server/tls"} {
 		g.makeDirs(g.kubePlace("/var/lib/rancher", dir))
 	}
