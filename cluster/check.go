@@ -123,7 +123,7 @@ func (r *reading) checkKubernetes(k *Kubernetes) {
 		}
 	}
 	for i, a := range k.Images {
-		if a.URL == "" || !sha256Text.MatchString(a.Checksum) {
+		if !isWebURL(a.URL) || !sha256Text.MatchString(a.Checksum) {
 			r.fail(fmt.Sprintf("kubernetes.images[%d]", i), "want a url and its checksum (SHA-256)")
 		}
 	}
@@ -142,6 +142,7 @@ func (r *reading) checkKubernetes(k *Kubernetes) {
 			r.fail("kubernetes.config."+key, "is set by proxplane; leave it away")
 		}
 	}
+	r.checkNames(k)
 	for i, c := range k.Charts {
 		if c.Name == "" || c.Chart == "" {
 			r.fail(fmt.Sprintf("kubernetes.charts[%d]", i), "want name and chart")
@@ -214,11 +215,7 @@ func (r *reading) checkNodes(f *File) {
 		if pool.Disk < 20 {
 			r.fail(at+".disk", "want 20 GiB or more, have %d: the images of Kubernetes need that", pool.Disk)
 		}
-		for i, t := range pool.Taints {
-			if !taint.MatchString(t) {
-				r.fail(fmt.Sprintf("%s.taints[%d]", at, i), "want key=value:NoSchedule, or :NoExecute, or :PreferNoSchedule, have %q", suggest.Shortened(t))
-			}
-		}
+		r.checkLabels(at, pool)
 	}
 	if total > MaxMachines {
 		r.fail("nodes", "has %d machines, more than the %d that a cluster may have", total, MaxMachines)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -75,17 +76,43 @@ func reserved(network netip.Prefix, a netip.Addr) bool {
 	return a == network.Masked().Addr() || !network.Contains(a.Next())
 }
 
-// checkPodNetworks finds networks of pods and services that the machines' own network is part of.
+// Networks of pods and services where the file names none.
+const (
+	defaultPodCIDR     = "10.42.0.0/16"
+	defaultServiceCIDR = "10.43.0.0/16"
+)
+
+// checkPodNetworks finds networks of pods and services that the machines' own network is part of, and that
+// are part of each other.
 func (r *reading) checkPodNetworks(f *File) {
-	vip, err := netip.ParseAddr(f.Provider.VIP)
-	if err != nil {
-		return // another check reports it
-	}
-	for _, c := range []struct{ field, text string }{{"kubernetes.podCIDR", f.Kubernetes.PodCIDR}, {"kubernetes.serviceCIDR", f.Kubernetes.ServiceCIDR}} {
-		for part := range strings.SplitSeq(c.text, ",") {
-			if p, err := netip.ParsePrefix(strings.TrimSpace(part)); err == nil && p.Contains(vip) {
-				r.fail(c.field, "%s has the VIP %s in it, and so the machines' own network; give another network", p, vip)
+	k := &f.Kubernetes
+	inConfig := func(key string) string { text, _ := k.Config[key].(string); return text }
+	pods := r.podNetworks(f, "kubernetes.podCIDR", cmp.Or(k.PodCIDR, inConfig("cluster-cidr")), defaultPodCIDR)
+	for _, s := range r.podNetworks(f, "kubernetes.serviceCIDR", cmp.Or(k.ServiceCIDR, inConfig("service-cidr")), defaultServiceCIDR) {
+		for _, p := range pods {
+			if p.Overlaps(s) {
+				r.fail("kubernetes.serviceCIDR", "%s overlaps %s, the network of pods; give networks that have nothing in common", s, p)
 			}
 		}
 	}
+}
+
+// podNetworks are the networks of a field, or its default. Those that the VIP is in are reported.
+func (r *reading) podNetworks(f *File, field, text, usual string) (list []netip.Prefix) {
+	vip, _ := netip.ParseAddr(f.Provider.VIP) // another check reports it
+	for part := range strings.SplitSeq(cmp.Or(text, usual), ",") {
+		p, err := netip.ParsePrefix(strings.TrimSpace(part))
+		if err != nil {
+			continue // another check reports it
+		}
+		list = append(list, p)
+		switch {
+		case !p.Contains(vip):
+		case text == "":
+			r.fail(field, "its default %s has the VIP %s in it, and so the machines' own network; give another network", p, vip)
+		default:
+			r.fail(field, "%s has the VIP %s in it, and so the machines' own network; give another network", p, vip)
+		}
+	}
+	return list
 }

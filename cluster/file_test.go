@@ -112,6 +112,18 @@ func TestMistakesInTheFileAreSaidInOneSentence(t *testing.T) {
 		{"VIP in another way of writing", "192.168.1.200", "\"::ffff:192.168.1.200\""},
 		{"source that is no URL", "distribution: rke2", "distribution: rke2\n  source: mirror.test/rke2"},
 		{"fields are wanted", "controlPlane:\n    count: 1", "controlPlane: 1"},
+		{"a label that Kubernetes doesn't know", "count: 2", "count: 2\n    labels: {\"a b\": c}"},
+		{"a value that no label can have", "count: 2", "count: 2\n    labels: {a: \"b c\"}"},
+		{"a label that a kubelet refuses", "count: 2", "count: 2\n    labels: {node-role.kubernetes.io/worker: \"\"}"},
+		{"a taint that no node can have", "count: 2", "count: 2\n    taints: [\"a=-:NoSchedule\"]"},
+		{"a name that the API server can't have", "distribution: rke2", "distribution: rke2\n  sans: [a b]"},
+		{"a variable that can't be", "distribution: rke2", "distribution: rke2\n  env: {HTTPS-PROXY: a}"},
+		{"a variable of two lines", "distribution: rke2", "distribution: rke2\n  env: {A: \"b\\nc\"}"},
+		{"registries under another name", "distribution: rke2", "distribution: rke2\n  registries: {mirror: {}}"},
+		{"registries that are none", "distribution: rke2", "distribution: rke2\n  registries: {mirrors: 3}"},
+		{"images that nobody can fetch", "distribution: rke2", "distribution: rke2\n  images: [{url: /tmp/images, checksum: " + strings.Repeat("a", 64) + "}]"},
+		{"services among the pods", "distribution: rke2", "distribution: rke2\n  podCIDR: 10.43.0.0/16"},
+		{"the machines' network is that of pods by default", "192.168.1.200", "10.42.7.5"},
 		{"taint", "count: 2", "count: 2\n    taints: [gpu]"},
 		{"not YAML", "provider:", "provider: ["},
 		{"token in config", "distribution: rke2", "distribution: rke2\n  config: {token: abc}"},
@@ -138,6 +150,24 @@ func TestMistakesInTheFileAreSaidInOneSentence(t *testing.T) {
 		all.WriteString(c.why + "\n    " + strings.ReplaceAll(err.Error(), "\n", "\n    ") + "\n")
 	}
 	golden.Compare(t, "mistakes.txt", all.String())
+}
+
+func TestNetworksOfPodsMayBeGivenInConfig(t *testing.T) {
+	text := strings.NewReplacer("192.168.1.200", "10.42.7.5", "distribution: rke2", "distribution: rke2\n  config: {cluster-cidr: 10.52.0.0/16}").Replace(page)
+	if _, err := Read("cluster.yaml", []byte(text)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLabelsOfNodesThatAKubeletTakes(t *testing.T) {
+	for key, want := range map[string]bool{
+		"disk": true, "example.com/disk": true, "topology.kubernetes.io/zone": true, "node.kubernetes.io/instance-type": true, "gpu.node.kubernetes.io/model": true,
+		"node-role.kubernetes.io/worker": false, "kubernetes.io/role": false, "k8s.io/a": false, "my.k8s.io/a": false, "notkubernetes.io/a": true,
+	} {
+		if ownLabel(key) != want {
+			t.Errorf("%s: %t", key, !want)
+		}
+	}
 }
 
 func TestPasswordsAreTakenWhereRecordsDoNotHaveThem(t *testing.T) {
