@@ -138,7 +138,7 @@ bench: ## how long machines take and what they cost, on a simulated cluster (som
 bench-operator: controlplane ## what the operator costs with 1,000 and 10,000 machines in a real Kubernetes; writes docs/performance.md (10 minutes)
 	$(GO) run ./test/bench/operator
 
-bench-terraform: ## what machines cost with OpenTofu: our provider, and bpg/proxmox beside it; writes docs/performance.md (6 minutes)
+bench-terraform: ## what machines cost with OpenTofu: our provider, and bpg/proxmox beside it; writes docs/performance.md and README.md (10 minutes)
 	$(GO) run ./test/bench/terraform
 
 bench-karpenter: controlplane ## what nodes cost that Karpenter makes for 100 pending pods, and 1,000 at rest; writes docs/performance.md

@@ -38,13 +38,15 @@ func (r *base) Create(ctx context.Context, req resource.CreateRequest, resp *res
 	case interrupted:
 		// The next plan goes on with it, and can destroy it as well. With an error Terraform would call it tainted.
 		// That the apply has failed is told by Terraform, which was interrupted itself.
-		resp.State.Raw = begun(req.Plan.Raw, &resp.Diagnostics)
+		raw, err := begun(req.Plan.Raw)
+		if resp.State.Raw = raw; err != nil {
+			resp.Diagnostics.AddError("The state can't be written", err.Error())
+		} else {
+			soften(resp.Diagnostics)
+		}
 	case stuck:
-		resp.Diagnostics.AddWarning("It isn't in the state", "What was made stays in Proxmox, and the next apply finds it and goes on. Until an apply has succeeded, destroy knows nothing of it.")
-		fallthrough
+		resp.Diagnostics.Append(r.stuck(ctx, req.Plan.Raw, &resp.State)...)
 	case failed:
-		// A resource that failed half-way would be destroyed and made anew. Without a
-		// state the next apply finds what there is by its owner, and goes on.
 		resp.State.RemoveResource(ctx)
 	}
 	resp.Diagnostics.Append(unmark(ctx, resp.Private)...)
@@ -64,6 +66,7 @@ func (r *base) Update(ctx context.Context, req resource.UpdateRequest, resp *res
 	case done:
 	case interrupted, stuck, failed:
 		resp.State.Raw = before // what is left to do is planned again
+		resp.Diagnostics.Append(unmark(ctx, resp.Private)...)
 		return
 	}
 	resp.Diagnostics.Append(forgetPending(ctx, resp.Private)...)
@@ -88,25 +91,23 @@ const (
 	done
 )
 
-// begun is the state of a resource whose creation was interrupted: as planned, and what isn't known is left open. The errors about it
-// are warnings then.
-func begun(planned tftypes.Value, diags *diag.Diagnostics) tftypes.Value {
-	state, err := tftypes.Transform(planned, func(_ *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+// begun is the state of a resource whose creation didn't end: as planned, and what isn't known is left open.
+func begun(planned tftypes.Value) (tftypes.Value, error) {
+	return tftypes.Transform(planned, func(_ *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
 		if !v.IsKnown() {
 			return tftypes.NewValue(v.Type(), nil), nil
 		}
 		return v, nil
 	})
-	if err != nil {
-		diags.AddError("The state can't be written", err.Error())
-		return planned
-	}
-	for i, d := range *diags {
+}
+
+// soften makes errors warnings.
+func soften(diags diag.Diagnostics) {
+	for i, d := range diags {
 		if d.Severity() == diag.SeverityError {
-			(*diags)[i] = diag.NewWarningDiagnostic(d.Summary(), d.Detail())
+			diags[i] = diag.NewWarningDiagnostic(d.Summary(), d.Detail())
 		}
 	}
-	return state
 }
 
 // apply has the engine make it so, waits, and fills the state.
@@ -157,13 +158,16 @@ func (r *base) apply(ctx context.Context, limit time.Duration, req request, stat
 		if errors.Is(err, context.Canceled) {
 			return interrupted
 		}
+		if req.before == nil && untouched(s, w) {
+			return failed
+		}
 		return stuck
 	}
 	diags.Append(state.SetAttribute(ctx, path.Root("id"), r.id(w))...)
 	diags.Append(state.SetAttribute(ctx, path.Root("drift"), []string{})...)
 	diags.Append(r.kind.fill(ctx, s, w, outcomes, state)...)
 	if diags.HasError() {
-		return failed
+		return stuck
 	}
 	return done
 }
@@ -184,7 +188,9 @@ func (r *base) Read(ctx context.Context, req resource.ReadRequest, resp *resourc
 	if !known || resp.Diagnostics.HasError() {
 		return
 	}
-	r.door.claims.hold(w)
+	unfinished, diags := isUnfinished(ctx, resp.State)
+	resp.Diagnostics.Append(diags...)
+	r.door.claims.hold(w, unfinished)
 	a, gone := r.adoption(ctx, resp.Private, w, &resp.Diagnostics)
 	switch {
 	case resp.Diagnostics.HasError():
@@ -223,9 +229,10 @@ func (r *base) Read(ctx context.Context, req resource.ReadRequest, resp *resourc
 func (r *base) sameSet(ctx context.Context, state tfsdk.State) diag.Diagnostics {
 	var id types.String // null after an import of another provider's machine
 	diags := state.GetAttribute(ctx, path.Root("id"), &id)
-	if was, name, ok := strings.Cut(id.ValueString(), "/"); ok && was != r.door.config.set {
+	owner := strings.TrimSuffix(id.ValueString(), unfinishedMark)
+	if was, name, ok := strings.Cut(owner, "/"); ok && was != r.door.config.set {
 		diags.AddError("The set has another name", fmt.Sprintf("The state has %s of set %s, and the provider's block says set = %q. Machines are known by their set: with another one they would be made anew, and these would stay in Proxmox. "+
-			"Say set = %q. To have them in another set, take them out of the state (tofu state rm), and import them: id = %q.", name, was, r.door.config.set, was, id.ValueString()))
+			"Say set = %q. To have them in another set, take them out of the state (tofu state rm), and import them: id = %q.", name, was, r.door.config.set, was, owner))
 	}
 	return diags
 }
@@ -241,6 +248,15 @@ func (r *base) Delete(ctx context.Context, req resource.DeleteRequest, resp *res
 	resp.Diagnostics.Append(diags...)
 	w, _, diags := r.kind.parse(req.State.Raw)
 	if resp.Diagnostics.Append(diags...); resp.Diagnostics.HasError() {
+		return
+	}
+	switch goesOn, diags := r.door.claims.goesOn(ctx, req.State, req.Private); {
+	case diags.HasError():
+		resp.Diagnostics.Append(diags...)
+		return
+	case goesOn:
+		r.door.claims.resume(w)
+		resp.Diagnostics.AddWarning(w.key.Name+" isn't destroyed", "It wasn't finished when it was made, and this apply goes on with it.")
 		return
 	}
 	a, gone := r.adoption(ctx, req.Private, w, &resp.Diagnostics)

@@ -21,6 +21,8 @@ type claims struct {
 
 	mu      sync.Mutex
 	held    map[model.Key]bool // a state has it
+	begun   map[model.Key]bool // a state has it, and it was never finished
+	resumed map[model.Key]bool // a creation goes on with it
 	planned map[model.Key]bool // a configuration says it
 	leaves  map[model.Key]bool // a plan destroys it
 	applied map[model.Key]bool // it was made, changed or found again
@@ -36,16 +38,33 @@ func newClaims(set string) *claims {
 func (c *claims) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.held, c.planned, c.leaves, c.applied = map[model.Key]bool{}, map[model.Key]bool{}, map[model.Key]bool{}, map[model.Key]bool{}
+	for _, m := range []*map[model.Key]bool{&c.held, &c.begun, &c.resumed, &c.planned, &c.leaves, &c.applied} {
+		*m = map[model.Key]bool{}
+	}
 }
 
 // hold notes that a state has some objects.
-func (c *claims) hold(w part) {
+func (c *claims) hold(w part, unfinished bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, k := range w.names() {
 		c.held[k] = true
 	}
+	c.begun[w.key] = unfinished
+}
+
+// resume notes that a creation goes on with what a resource has.
+func (c *claims) resume(w part) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.resumed[w.key] = true
+}
+
+// unfinished reports whether the creation of a resource goes on with what its state has; said reports whether the plan has said so.
+func (c *claims) unfinished(w part) (is, said bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.begun[w.key] || c.resumed[w.key], c.resumed[w.key]
 }
 
 // holds reports whether a state has an object.
@@ -161,13 +180,19 @@ func (c *claims) mark(ctx context.Context, in, out private) (again bool, diags d
 	again = len(b) > 0 && json.Unmarshal(b, &token) == nil && token == c.token
 	text, _ := json.Marshal(c.token) // which is a text
 	diags.Append(out.SetKey(ctx, plannedKey, text)...)
+	if again {
+		diags.Append(out.SetKey(ctx, replacedKey, text)...)
+	}
 	return again, diags
 }
 
 // unmark takes the token out of what is kept in the state.
-func unmark(ctx context.Context, in private) diag.Diagnostics {
-	if b, diags := in.GetKey(ctx, plannedKey); len(b) == 0 {
-		return diags
+func unmark(ctx context.Context, in private) (diags diag.Diagnostics) {
+	for _, key := range []string{plannedKey, replacedKey} {
+		b, more := in.GetKey(ctx, key)
+		if diags.Append(more...); len(b) > 0 {
+			diags.Append(in.SetKey(ctx, key, nil)...)
+		}
 	}
-	return in.SetKey(ctx, plannedKey, nil)
+	return diags
 }

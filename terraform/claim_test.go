@@ -89,3 +89,25 @@ func TestAnotherSetTakesNothingForGone(t *testing.T) {
 		t.Error(said)
 	}
 }
+
+// Where machines without a state are refused, what a resource has itself can be made anew.
+func TestARefusalOfExistingMachinesAllowsAReplacement(t *testing.T) {
+	c := start(t)
+	block := c.login()
+	block["existing"] = "Refuse"
+	c.connect(block)
+	config := small("web")
+	of := c.made(config)
+	s, said := c.plan(of, config)
+	if said.failed {
+		t.Fatal(said)
+	}
+	anew := c.none("proxplane_virtual_machine")
+	anew.private = s.private // which Terraform hands on when it plans the replacement
+	if _, said = c.planBeside(anew, config); said.failed {
+		t.Error(said)
+	}
+	if _, said = c.plan(c.none("proxplane_virtual_machine"), config); !said.failed || !strings.Contains(said.text, "web is there already") {
+		t.Errorf("without a state it is taken: %s", said)
+	}
+}

@@ -61,7 +61,7 @@ func failure(err error) (summary, detail string) {
 	case waited.Err != nil:
 		detail = fmt.Sprintf("%s (%v)", detail, waited.Err)
 	}
-	if o.VMID != 0 && o.State != engine.StateGone {
+	if o.VMID != 0 && o.Status != "" && o.State != engine.StateGone {
 		detail += fmt.Sprintf(". VM %d stays as it is; the next apply finds it and goes on.", o.VMID)
 	}
 	return summary, detail

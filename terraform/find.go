@@ -22,6 +22,8 @@ func guestCalled(ctx context.Context, s *site.Site, id string) (*model.Guest, er
 	switch {
 	case err != nil:
 		return nil, err
+	case len(list) == 0 && strings.Contains(id, "/"):
+		return nil, fmt.Errorf("there is no VM %s. If it was imported by that set and name before, it is of the provider's set now: take the import block out, and it is found again", id)
 	case len(list) == 0:
 		return nil, fmt.Errorf("there is no VM %s: want a VMID, a name in Proxmox, or a set and a name such as shop/web", id)
 	case len(list) > 1:

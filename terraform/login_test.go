@@ -48,6 +48,29 @@ func TestTheCertificateIsChecked(t *testing.T) {
 	}
 }
 
+// Without credentials, the error says where they may be said in Terraform.
+func TestMissingCredentialsAreToldInWordsOfTerraform(t *testing.T) {
+	c := start(t)
+	for _, name := range []string{"PVE_TOKEN_ID", "PVE_TOKEN_SECRET", "PVE_USERNAME", "PVE_PASSWORD", "PROXMOX_VE_API_TOKEN", "PROXMOX_VE_USERNAME", "PROXMOX_VE_PASSWORD"} {
+		if os.Getenv(name) != "" {
+			t.Skip(name + " is set")
+		}
+	}
+	block := c.login()
+	delete(block, "token_id")
+	delete(block, "token_secret")
+	c.connect(block)
+	for kind, config := range map[string]values{"proxplane_virtual_machine": small("web"), "proxplane_manifest": {"name": "web", "yaml": "apiVersion: v1\n"}} {
+		_, said := c.plan(c.none(kind), config)
+		if !said.failed || strings.Contains(said.text, "credential_secret_ref") {
+			t.Errorf("%s: %s", kind, said)
+		}
+	}
+	if _, said := c.plan(c.none("proxplane_virtual_machine"), small("web")); !strings.Contains(said.text, "The provider has no credentials: Say token_id and token_secret, or username and password") {
+		t.Error(said)
+	}
+}
+
 // fingerprint is that of the Proxmox, as its own pages show it.
 func (c *client) fingerprint() string {
 	c.Helper()

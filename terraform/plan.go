@@ -25,6 +25,7 @@ func (r *base) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 	case r.door == nil:
 		return
 	case req.Plan.Raw.IsNull():
+		resp.Diagnostics.Append(unmark(ctx, resp.Private)...)
 		if w, known, diags := r.kind.parse(req.State.Raw); known && !diags.HasError() {
 			resp.Diagnostics.Append(r.door.claims.leave(w)...)
 			resp.Diagnostics.Append(retained(w)...)
@@ -42,7 +43,7 @@ func (r *base) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 	if resp.Diagnostics.Append(r.door.claims.plan(w, again)...); resp.Diagnostics.HasError() {
 		return
 	}
-	r.remember(w, req.State)
+	r.remember(ctx, w, req.State)
 	if s, err := r.door.opened(w.wanted.Connection); err != nil {
 		resp.Diagnostics.AddError(failure(err))
 		return
@@ -93,12 +94,13 @@ func shielded(w part) (diags diag.Diagnostics) {
 }
 
 // remember notes what the state of a resource has, unless it was read before.
-func (r *base) remember(w part, state tfsdk.State) {
+func (r *base) remember(ctx context.Context, w part, state tfsdk.State) {
 	if state.Raw.IsNull() || r.door.claims.holds(w.key) {
 		return
 	}
 	if was, known, diags := r.kind.parse(state.Raw); known && !diags.HasError() {
-		r.door.claims.hold(was)
+		unfinished, _ := isUnfinished(ctx, state) // which has an id, as the schema says
+		r.door.claims.hold(was, unfinished)
 	}
 }
 
@@ -119,7 +121,6 @@ func (r *base) foretold(ctx context.Context, w *part, req resource.ModifyPlanReq
 		diags.Append(r.door.disputed(*w)...)
 	}
 	if ok && req.State.Raw.IsNull() {
-		diags.Append(r.unclaimed(ctx, s, *w)...)
 		diags.Append(r.foundAgain(ctx, s, w, objects, again)...)
 	}
 	return objects, ok && !diags.HasError()
@@ -129,6 +130,8 @@ func (r *base) foretold(ctx context.Context, w *part, req resource.ModifyPlanReq
 // of them is part of the plan. Of a resource that is planned again because it is to be replaced, Terraform says so itself.
 func (r *base) foundAgain(ctx context.Context, s *site.Site, w *part, objects []plan.Object, again bool) (diags diag.Diagnostics) {
 	var there, held []string
+	resumes, said := r.door.claims.unfinished(*w)
+	resumes = resumes && !again
 	own := guests(w.owners)
 	err := s.View(ctx, func(have *model.Observed) {
 		for _, o := range objects {
@@ -137,22 +140,25 @@ func (r *base) foundAgain(ctx context.Context, s *site.Site, w *part, objects []
 				continue
 			}
 			name := fmt.Sprintf("%s (VM %d)", o.Owner.Name, o.VMID)
-			if r.door.claims.holds(o.Owner.Key) {
+			if !resumes && r.door.claims.holds(o.Owner.Key) {
 				held = append(held, name)
 				continue
 			}
 			if there = append(there, name); g.Config != nil {
-				m := seen(o.Owner.Name, g)
-				m.Addresses = types.ListUnknown(types.StringType) // agents are asked when it is applied
-				if g.Status == model.StatusUnknown {
-					m.State = types.StringUnknown()
-				}
-				w.there = append(w.there, m)
+				w.there = append(w.there, stays(o.Owner.Name, g))
 			}
 		}
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		diags.AddError(failure(err))
+	case resumes:
+		if !said {
+			diags.Append(w.resumes(there)...)
+		}
+		return diags
+	case !again:
+		diags.Append(r.unclaimed(ctx, s, *w)...)
 	}
 	if len(there) > 0 {
 		diags.AddWarning("Machines are there already", fmt.Sprintf("The state doesn't have %s of set %s. Applying takes what is there into the state, and makes nothing twice.", strings.Join(there, ", "), r.door.config.set))
@@ -163,9 +169,22 @@ func (r *base) foundAgain(ctx context.Context, s *site.Site, w *part, objects []
 	return diags
 }
 
+// stays is what is known when planning of a machine that is there and is taken. Agents are asked when it is applied.
+func stays(name string, g *model.Guest) aMachine {
+	m := seen(name, g)
+	m.Addresses = types.ListUnknown(types.StringType)
+	if g.Status == model.StatusUnknown {
+		m.State = types.StringUnknown()
+	}
+	return m
+}
+
 // unclaimed: where people have said so, what is there without a state isn't taken.
 func (r *base) unclaimed(ctx context.Context, s *site.Site, w part) (diags diag.Diagnostics) {
 	if !r.door.config.refuses {
+		return nil
+	}
+	if goesOn, _ := r.door.claims.unfinished(w); goesOn {
 		return nil
 	}
 	list, err := found(ctx, s, guests(w.owners))
@@ -228,22 +247,17 @@ func (r *base) ask(ctx context.Context, w part, as wanting, diags *diag.Diagnost
 
 // unread says which machines a plan knows by the lists alone. Terraform shows warnings of many resources with one summary as one.
 func unread(w part, objects []plan.Object) (diags diag.Diagnostics) {
-	var list []model.Owner
+	var list []string
 	for _, o := range objects {
 		if o.Unread && w.has(o.Owner) {
-			list = append(list, o.Owner)
+			list = append(list, o.Owner.Name)
 		}
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	const shown = 3
-	who := names(list[:min(len(list), shown)])
-	if more := len(list) - shown; more > 0 {
-		who += fmt.Sprintf(" and %d others", more)
-	}
 	diags.AddWarning("Not every config was read", fmt.Sprintf("%s: up to date by the cluster's lists, which show node, name, tags, pool, power, CPUs, memory and root disk. What somebody else has changed beside that is seen when it is their turn "+
-		"(where there are more than %d machines, the configs of %d have their turn each minute). Set refresh = %q in the provider's block to read all of them each time, or %q to leave it at that without this warning.", who, few, turn, refreshConfigs, refreshLists))
+		"(where there are more than %d machines, the configs of %d have their turn each minute). Set refresh = %q in the provider's block to read all of them each time, or %q to leave it at that without this warning.", shortened(list), few, turn, refreshConfigs, refreshLists))
 	return diags
 }
 

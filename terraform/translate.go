@@ -86,9 +86,18 @@ func told(err error) (diags diag.Diagnostics) {
 		return diags
 	}
 	for _, e := range list {
+		if noCredentials(e) {
+			diags.AddError("The provider has no credentials", "Say token_id and token_secret, or username and password, in its block or in the environment: PVE_TOKEN_ID and PVE_TOKEN_SECRET, PVE_USERNAME and PVE_PASSWORD, or PROXMOX_VE_API_TOKEN.")
+			continue
+		}
 		diags.AddError(fmt.Sprintf("%s isn't right", attributeOf(e)), attributesIn(e.Text))
 	}
 	return diags
+}
+
+// noCredentials reports whether a Provider lacks the reference to its Secret, which has no attribute here.
+func noCredentials(e *manifest.Error) bool {
+	return e.Object.Kind == "Provider" && e.Field == "spec.credentialSecretRef"
 }
 
 // toldAsWritten says what is wrong with manifests that people wrote as such: in which line of which object.
@@ -98,6 +107,9 @@ func toldAsWritten(err error) (diags diag.Diagnostics) {
 		return told(err)
 	}
 	for _, e := range list {
+		if noCredentials(e) {
+			return told(err)
+		}
 		diags.AddAttributeError(path.Root("yaml"), "The manifests aren't right", e.Error())
 	}
 	return diags

@@ -132,8 +132,8 @@ resource "proxplane_virtual_machine" "late" {
 	if code != 1 {
 		t.Fatalf("apply ended with %d:\n%s", code, out)
 	}
-	b.says(out, "late isn't ready", "it has taken longer than timeouts allow", "destroy knows nothing of it")
-	if state, _ := b.run("state", "list"); !strings.Contains(state, "good") || strings.Contains(state, "late") {
+	b.says(out, "late isn't ready", "it has taken longer than timeouts allow", "The next apply goes on with what was begun")
+	if state := b.do("state", "list"); !strings.Contains(state, "good") || !strings.Contains(state, "late") {
 		t.Errorf("the state has %s", state)
 	}
 	b.config(fmt.Sprintf(twoThings, "5m"))
@@ -142,6 +142,95 @@ resource "proxplane_virtual_machine" "late" {
 	if b.machines() != "good late" {
 		t.Errorf("there is %s", b.machines())
 	}
+}
+
+// twoNodes are two machines of one resource.
+func twoNodes(more string) string {
+	return fmt.Sprintf(`
+resource "proxplane_virtual_machine" "node" {
+  name     = "node"
+  replicas = 2
+  class    = { cpus = 1, memory = "1Gi" }
+  image    = { source = "ubuntu-22-template" }
+  %s
+}
+`, more)
+}
+
+// unready applies a configuration whose machines are made and can't be started. It returns what lets them start.
+func (b *bench) unready(config string) (mend func()) {
+	b.Helper()
+	fault, err := b.server.AddFault(pvesim.Fault{Task: "qmstart", Error: "MAX 0 vcpus allowed per VM on this node"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.config(config)
+	if out, code := b.run("apply", "-auto-approve"); code != 1 {
+		b.Fatalf("apply ended with %d:\n%s", code, out)
+	}
+	b.says(b.do("state", "show", "proxplane_virtual_machine.node"), "(tainted)", "shop/node (unfinished)")
+	return func() { b.server.RemoveFault(fault) }
+}
+
+// Who gives up after a failure destroys what was begun: it is in the state.
+func TestWhatAFailedApplyHasBegunCanBeDestroyed(t *testing.T) {
+	b := begin(t)
+	before := b.census()
+	b.unready(twoNodes(""))
+	b.destroy()
+	b.nothingLeft(before)
+}
+
+// What was begun isn't made anew, whatever Terraform calls it.
+func TestTheApplyAfterAFailedOneGoesOn(t *testing.T) {
+	const resource = "proxplane_virtual_machine.node"
+	for name, more := range map[string]string{"": "", "create before destroy": "lifecycle {\n    create_before_destroy = true\n  }"} {
+		t.Run(name, func(t *testing.T) {
+			b := begin(t)
+			before := b.census()
+			mend := b.unready(twoNodes(more))
+			begun := b.numbers()
+			mend()
+			b.says(b.planned(), resource+" is tainted, so it must be replaced", "node isn't replaced", "Nothing is destroyed: applying goes on with node-1 (VM", "node-2 (VM")
+			b.apply()
+			b.settled()
+			if now := b.numbers(); !slices.Equal(now, begun) {
+				t.Errorf("the machines were VMs %v, and are VMs %v", begun, now)
+			}
+			b.destroy()
+			b.nothingLeft(before)
+		})
+	}
+	for name, command := range map[string][]string{"untainted": {"apply", "-auto-approve"}, "not read again": {"apply", "-auto-approve", "-refresh=false"}} {
+		t.Run(name, func(t *testing.T) {
+			b := begin(t)
+			mend := b.unready(twoNodes(""))
+			begun := b.numbers()
+			mend()
+			if name == "untainted" {
+				b.do("untaint", resource)
+				b.says(b.planned(), "0 to add, 1 to change, 0 to destroy")
+			}
+			b.do(command...)
+			b.settled()
+			if now := b.numbers(); !slices.Equal(now, begun) {
+				t.Errorf("the machines were VMs %v, and are VMs %v", begun, now)
+			}
+		})
+	}
+}
+
+// numbers are the VMIDs of the machines.
+func (b *bench) numbers() (list []int) {
+	b.server.Do(func(st *pvesim.State) {
+		for id, vm := range st.VMs {
+			if !vm.Template() {
+				list = append(list, id)
+			}
+		}
+	})
+	slices.Sort(list)
+	return list
 }
 
 // A machine goes from one set to another as it is, and its notes say whose it is.

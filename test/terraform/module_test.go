@@ -88,6 +88,25 @@ func TestExamplesOfTheModule(t *testing.T) {
 	}
 }
 
+// The rule of the example keeps machines of one role apart, and no others: two nodes are enough for it.
+func TestTheExampleWithForEachNeedsTwoNodes(t *testing.T) {
+	w := flatcarWorld()
+	w.Nodes = w.Nodes[:2]
+	b := beginIn(t, w)
+	b.take("for-each")
+	b.apply()
+	b.settled()
+	nodes := map[string]string{}
+	b.server.Do(func(st *pvesim.State) {
+		for _, vm := range st.VMs {
+			nodes[vm.Name()] = vm.Node
+		}
+	})
+	if nodes["web-a"] == nodes["web-b"] || nodes["db"] == "" {
+		t.Errorf("machines are on %v", nodes)
+	}
+}
+
 // shows: the machines of an example are what it says.
 func (b *bench) shows(name string) {
 	b.Helper()

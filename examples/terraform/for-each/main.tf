@@ -33,7 +33,7 @@ resource "proxplane_virtual_machine" "shop" {
   tags     = concat(["shop"], each.value.tags)
   labels   = { role = each.value.tags[0] }
   placement = { # no two of a role on one node
-    anti_affinity = [{ key = "role" }]
+    anti_affinity = [{ key = "role", values = [each.value.tags[0]] }]
   }
 }
 

@@ -5,6 +5,8 @@ package figures
 import (
 	"fmt"
 	"os"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -105,4 +107,29 @@ func Put(file, name, text string) error {
 		return fmt.Errorf("%s has no lines %q and %q", file, strings.TrimSpace(begin), strings.TrimSpace(end))
 	}
 	return os.WriteFile(file, []byte(before+begin+text+end+after), 0o644)
+}
+
+// PutRow writes a row of a table into a file: the one whose first cell is the same gets the other cells.
+func PutRow(file string, cells ...string) error {
+	was, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	lines, first := strings.Split(string(was), "\n"), "| "+cells[0]+" |"
+	at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, first) })
+	if at < 0 {
+		return fmt.Errorf("%s has no row that begins with %q", file, first)
+	}
+	lines[at] = "| " + strings.Join(cells, " | ") + " |"
+	return os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o644)
+}
+
+// Machine says what a measurement runs on, and how busy that is: times mean little where others work, too.
+func Machine() string {
+	text := fmt.Sprintf("%d CPUs", runtime.NumCPU())
+	b, err := os.ReadFile("/proc/loadavg")
+	if load, _, ok := strings.Cut(string(b), " "); err == nil && ok {
+		text += ", of which " + load + " were busy in the minute before"
+	}
+	return text
 }

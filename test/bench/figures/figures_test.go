@@ -35,3 +35,19 @@ func TestATextIsPutBetweenItsMarksAndNowhereElse(t *testing.T) {
 		t.Errorf("a file without marks: %v", err)
 	}
 }
+
+func TestARowIsPutInItsPlaceAndNowhereElse(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "README.md")
+	if err := os.WriteFile(file, []byte("| | time |\n|---|---|\n| one | 1 s |\n| two | 2 s |\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := PutRow(file, "two", "3 s"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != "| | time |\n|---|---|\n| one | 1 s |\n| two | 3 s |\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := PutRow(file, "three", "3 s"); err == nil || !strings.Contains(err.Error(), "| three |") {
+		t.Errorf("a row that isn't there: %v", err)
+	}
+}

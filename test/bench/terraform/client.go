@@ -11,6 +11,7 @@ import (
 // client is a provider, and how people make several machines with it.
 type client struct {
 	name    string // for people
+	short   string // what README.md calls making 100 machines with it
 	source  string // of the provider
 	program func(*programs) string
 	config  func(sim *outside.Sim, n int) string
@@ -21,13 +22,13 @@ type client struct {
 func clients() []client {
 	ours := func(p *programs) string { return p.ours }
 	return []client{
-		{name: "ours, `replicas`", source: terraform.Address, program: ours, one: true, config: func(sim *outside.Sim, n int) string {
+		{name: "ours, `replicas`", short: "create 100 machines with OpenTofu, one resource with `replicas`", source: terraform.Address, program: ours, one: true, config: func(sim *outside.Sim, n int) string {
 			return ourHead(sim) + fmt.Sprintf(ourMachine, "web", fmt.Sprintf("name = \"web\"\n  replicas = %d", n))
 		}},
-		{name: "ours, `for_each`", source: terraform.Address, program: ours, config: func(sim *outside.Sim, n int) string {
+		{name: "ours, `for_each`", short: "the same with `for_each`, of which OpenTofu makes ten at a time", source: terraform.Address, program: ours, config: func(sim *outside.Sim, n int) string {
 			return ourHead(sim) + fmt.Sprintf(ourMachine, "web", fmt.Sprintf("for_each = toset([for i in range(%d) : tostring(i)])\n  name = \"web-${each.key}\"", n))
 		}},
-		{name: "bpg, `for_each`", source: bpgAddress, program: func(p *programs) string { return p.bpg }, theirs: true, config: bpgConfig},
+		{name: "bpg, `for_each`", short: "the same with bpg/proxmox 0.75.0", source: bpgAddress, program: func(p *programs) string { return p.bpg }, theirs: true, config: bpgConfig},
 	}
 }
 

@@ -1,10 +1,10 @@
 // Command terraform measures what machines cost with OpenTofu: our provider with replicas and with
 // for_each, and the public bpg/proxmox beside it, each on a fresh simulator with the times of
-// test/bench/world. It prints Markdown tables and writes them into docs/performance.md, and fails if a
-// target doesn't hold.
+// test/bench/world. It prints Markdown tables and writes them into docs/performance.md and three rows into README.md, and
+// fails if a target doesn't hold.
 //
 //	go run ./test/bench/terraform
-//	go run ./test/bench/terraform -n 1,20 -plans "" -page ""
+//	go run ./test/bench/terraform -n 1,20 -plans "" -page "" -readme ""
 //
 // OpenTofu and bpg/proxmox are built from their modules once (see test/clients). Providers run below
 // this program, which counts what they use (meter.go); requests are counted by the simulator.
@@ -37,12 +37,13 @@ func main() {
 	counts := flag.String("n", "1,20,100", "numbers of machines")
 	plans := flag.String("plans", "100,1000", "numbers of machines whose plan has nothing to do; the largest one isn't made by bpg")
 	page := flag.String("page", "docs/performance.md", "`FILE` to write the tables into; empty: none")
+	readme := flag.String("readme", "README.md", "`FILE` with a table that gets the figures of 100 machines; empty: none")
 	only := flag.String("only", "", "measure clients only whose name has this `TEXT`, such as for_each")
 	list := flag.Bool("requests", false, "list the requests of each command by their kinds")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *counts, *plans, *page, choice{*only, *list}); err != nil {
+	if err := run(ctx, *counts, *plans, *page, *readme, choice{*only, *list}); err != nil {
 		fmt.Fprintln(os.Stderr, "bench-terraform:", err)
 		stop()
 		os.Exit(1)
@@ -55,7 +56,7 @@ type choice struct {
 	list bool
 }
 
-func run(ctx context.Context, counts, plans, page string, c choice) error {
+func run(ctx context.Context, counts, plans, page, readme string, c choice) error {
 	create, err := figures.Numbers(counts)
 	if err != nil {
 		return fmt.Errorf("-n: %w", err)
@@ -79,7 +80,7 @@ func run(ctx context.Context, counts, plans, page string, c choice) error {
 	}
 	begun := time.Now()
 	p.list = c.list
-	r := &report{times: times, versions: p.versions, only: c.only}
+	r := &report{times: times, versions: p.versions, machine: figures.Machine(), only: c.only}
 	if err := r.measure(ctx, p, create, look); err != nil {
 		return err
 	}
@@ -88,6 +89,9 @@ func run(ctx context.Context, counts, plans, page string, c choice) error {
 	fmt.Print(text)
 	if page != "" {
 		err = figures.Put(page, mark, text)
+	}
+	if readme != "" {
+		err = errors.Join(err, r.shorten(readme))
 	}
 	if missed := figures.Missed(r.targets()); len(missed) > 0 {
 		err = errors.Join(err, fmt.Errorf("%d of %d targets don't hold", len(missed), len(r.targets())))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -26,6 +27,7 @@ type row struct {
 type report struct {
 	times      world.Times
 	versions   string
+	machine    string // what it was measured on
 	only       string // a part of the names of clients
 	made, seen []row
 }
@@ -89,7 +91,7 @@ func (r *report) bound(m row) time.Duration {
 
 func (r *report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, each with its default parallelism. *Bound* is the shortest time that Proxmox needs; with `for_each`, if ten machines are made at a time.\n\n", r.versions)
+	fmt.Fprintf(&b, "%s, each with its default parallelism, on %s. *Bound* is the shortest time that Proxmox needs; with `for_each`, if ten machines are made at a time.\n\n", r.versions, r.machine)
 	b.WriteString("| `apply` | machines | time | bound | ratio | × Proxmox' own | requests a machine | failed tasks | provider's peak memory | its CPU |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, m := range r.made {
 		bound := r.bound(m)
@@ -102,6 +104,16 @@ func (r *report) String() string {
 	}
 	b.WriteString("\n" + figures.Targets(r.targets()))
 	return b.String()
+}
+
+// shorten writes what a hundred machines cost into the table of a page.
+func (r *report) shorten(file string) (err error) {
+	for _, m := range r.made {
+		if m.n == 100 {
+			err = errors.Join(err, figures.PutRow(file, m.client.short, fmt.Sprintf("%.1f s", m.wall.Seconds()), fmt.Sprintf("%.1f s", r.bound(m).Seconds()), fmt.Sprintf("%.1f a machine", float64(m.requests)/float64(m.n))))
+		}
+	}
+	return err
 }
 
 func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }

@@ -1,0 +1,193 @@
+package terraform_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/sim"
+)
+
+// unfinished is a machine whose creation has failed half-way.
+func (c *client) unfinished(config values) resourceState {
+	c.Helper()
+	fault, err := c.sim.AddFault(pvesim.Fault{Task: "qmstart", Error: "MAX 0 vcpus allowed per VM on this node"})
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer c.sim.RemoveFault(fault)
+	s, said := c.plan(c.none("proxplane_virtual_machine"), config)
+	if said.failed {
+		c.Fatal(said)
+	}
+	of, said := c.apply(s)
+	if !said.failed || c.text(of, "id") != "shop/web (unfinished)" {
+		c.Fatalf("want it unfinished, have %s\n%s", c.text(of, "id"), said)
+	}
+	return of
+}
+
+// text is an attribute of a state.
+func (c *client) text(of resourceState, name string) (text string) {
+	c.Helper()
+	var all map[string]tftypes.Value
+	if of.state.IsNull() {
+		return ""
+	}
+	if err := of.state.As(&all); err != nil {
+		c.Fatal(err)
+	}
+	if err := all[name].As(&text); err != nil {
+		c.Fatal(err)
+	}
+	return text
+}
+
+// deleted deletes a resource, by what a plan has handed on.
+func (c *client) deleted(of resourceState, private []byte) {
+	c.Helper()
+	kind := c.types[of.kind]
+	null := tftypes.NewValue(kind, nil)
+	resp, err := c.server.ApplyResourceChange(c.Context(), &tfprotov6.ApplyResourceChangeRequest{
+		TypeName: of.kind, PriorState: packed(c, kind, of.state), PlannedState: packed(c, kind, null), PlannedPrivate: private, Config: packed(c, kind, null),
+	})
+	if err != nil {
+		c.Fatal(err)
+	}
+	if said := told(resp.Diagnostics); said.failed {
+		c.Fatal(said)
+	}
+}
+
+// destruction plans that a resource goes, and gives what that hands on.
+func (c *client) destruction(of resourceState) []byte {
+	c.Helper()
+	kind := c.types[of.kind]
+	null := packed(c, kind, tftypes.NewValue(kind, nil))
+	resp, err := c.server.PlanResourceChange(c.Context(), &tfprotov6.PlanResourceChangeRequest{
+		TypeName: of.kind, PriorState: packed(c, kind, of.state), PriorPrivate: of.private, ProposedNewState: null, Config: null,
+	})
+	if err != nil {
+		c.Fatal(err)
+	}
+	if said := told(resp.Diagnostics); said.failed {
+		c.Fatal(said)
+	}
+	return resp.PlannedPrivate
+}
+
+func TestAnUnfinishedMachine(t *testing.T) {
+	const kind = "proxplane_virtual_machine"
+	config := small("web")
+	there := func(c *client) bool { return c.conf("web") != nil }
+	begin := func(t *testing.T, block values) (*client, resourceState) {
+		c := start(t)
+		for k, v := range c.login() {
+			if block[k] == nil {
+				block[k] = v
+			}
+		}
+		c.connect(block)
+		of := c.unfinished(config)
+		c.connect(block) // the next command
+		of, said := c.read(of)
+		if said.failed || !there(c) {
+			t.Fatal(said)
+		}
+		return c, of
+	}
+	for name, block := range map[string]values{"": {}, "and what is there is refused": {"existing": "Refuse"}} {
+		t.Run("goes on when Terraform makes it anew since it is tainted"+name, func(t *testing.T) {
+			c, of := begin(t, block)
+			s, said := c.planBeside(c.none(kind), config) // of what is tainted, the prior state is null
+			if said.failed || !strings.Contains(said.text, "web isn't replaced") {
+				t.Fatal(said)
+			}
+			uuid := c.conf("web")["smbios1"]
+			c.connect(block)
+			if c.deleted(of, s.private); !there(c) {
+				t.Fatal("it was destroyed")
+			}
+			s, said = c.planBeside(c.none(kind), config) // as Terraform does once more, right before
+			if said.failed || strings.Contains(said.text, "there already") {
+				t.Error(said)
+			}
+			if of, said = c.apply(s); said.failed || c.text(of, "id") != "shop/web" || c.conf("web")["smbios1"] != uuid {
+				t.Errorf("it is %v\n%s", of.state, said)
+			}
+		})
+	}
+	t.Run("is destroyed when nobody wants it", func(t *testing.T) {
+		c, of := begin(t, values{})
+		private := c.destruction(of)
+		c.connect(c.login())
+		if c.deleted(of, private); there(c) {
+			t.Error("it is there")
+		}
+	})
+	t.Run("that was untainted and failed again is destroyed, too", func(t *testing.T) {
+		c, of := begin(t, values{})
+		s, said := c.planBeside(of, config)
+		if said.failed {
+			t.Fatal(said)
+		}
+		fault, err := c.sim.AddFault(pvesim.Fault{Task: "qmstart", Error: "MAX 0 vcpus allowed per VM on this node"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.connect(c.login())
+		if of, said = c.apply(s); !said.failed {
+			t.Fatal("it was made")
+		}
+		c.sim.RemoveFault(fault)
+		private := c.destruction(of)
+		c.connect(c.login())
+		if c.deleted(of, private); there(c) {
+			t.Error("it is there")
+		}
+	})
+	t.Run("that was untainted is made anew when people ask for it", func(t *testing.T) {
+		c, of := begin(t, values{})
+		s, said := c.planBeside(of, config)
+		if said.failed {
+			t.Fatal(said)
+		}
+		anew := c.none(kind)
+		anew.private = s.private // which Terraform hands on when it plans the replacement
+		if s, said = c.planBeside(anew, config); said.failed {
+			t.Fatal(said)
+		}
+		c.connect(c.login())
+		if c.deleted(of, s.private); there(c) {
+			t.Error("it is there")
+		}
+	})
+	t.Run("keeps to its set", func(t *testing.T) {
+		c, of := begin(t, values{})
+		block := c.login()
+		block["set"] = "other"
+		c.connect(block)
+		if _, said := c.read(of); !said.failed || !strings.Contains(said.text, "The state has web of set shop") || strings.Contains(said.text, "unfinished") {
+			t.Error(said)
+		}
+	})
+}
+
+// What was never begun isn't in the state.
+func TestWhatWasNeverBegunIsNotInTheState(t *testing.T) {
+	c := start(t)
+	config := small("web")
+	s, said := c.plan(c.none("proxplane_virtual_machine"), config)
+	if said.failed {
+		t.Fatal(said)
+	}
+	c.sim.Do(func(st *pvesim.State) { delete(st.VMs, sim.VM(st, "ubuntu-22-template").ID) })
+	c.connect(c.login())
+	of, said := c.apply(s)
+	if !said.failed || !of.state.IsNull() {
+		t.Errorf("it is %v\n%s", of.state, said)
+	}
+}
