@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -163,27 +162,6 @@ func (c *client) planBeside(of resourceState, config values) (step, said) {
 	return s, told(resp.Diagnostics)
 }
 
-// withoutSecrets is a value without what is write-only.
-func withoutSecrets(v any) any {
-	switch v := v.(type) {
-	case values:
-		out := values{}
-		for k, x := range v {
-			if !strings.HasSuffix(k, "_wo") {
-				out[k] = withoutSecrets(x)
-			}
-		}
-		return out
-	case []any:
-		out := []any{}
-		for _, x := range v {
-			out = append(out, withoutSecrets(x))
-		}
-		return out
-	}
-	return v
-}
-
 // changes reports whether something is planned.
 func (c *client) changes(s step) bool {
 	c.Helper()
@@ -210,7 +188,11 @@ func (c *client) apply(s step) (resourceState, said) {
 			c.Fatal(err)
 		}
 	}
-	return now, told(resp.Diagnostics)
+	out := told(resp.Diagnostics)
+	if !out.failed {
+		c.asPlanned(s, now.state)
+	}
+	return now, out
 }
 
 // small is the configuration of a machine with little in it.
@@ -296,50 +278,4 @@ func (c *client) conf(name string) (conf map[string]string) {
 		}
 	})
 	return conf
-}
-
-func packed(c *client, kind tftypes.Type, v tftypes.Value) *tfprotov6.DynamicValue {
-	c.Helper()
-	d, err := tfprotov6.NewDynamicValue(kind, v)
-	if err != nil {
-		c.Fatal(err)
-	}
-	return &d
-}
-
-// valueOf is a value of a type.
-func valueOf(kind tftypes.Type, v any) tftypes.Value {
-	switch v := v.(type) {
-	case nil:
-		return tftypes.NewValue(kind, nil)
-	case unknown:
-		return tftypes.NewValue(kind, tftypes.UnknownValue)
-	case tftypes.Value:
-		return v
-	case values:
-		all := map[string]tftypes.Value{}
-		if of, ok := kind.(tftypes.Map); ok {
-			for name, item := range v {
-				all[name] = valueOf(of.ElementType, item)
-			}
-			return tftypes.NewValue(kind, all)
-		}
-		of := kind.(tftypes.Object)
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if of.AttributeTypes[name] == nil {
-				panic("there is no attribute " + name)
-			}
-		}
-		for name, t := range of.AttributeTypes {
-			all[name] = valueOf(t, v[name])
-		}
-		return tftypes.NewValue(kind, all)
-	case []any:
-		all := []tftypes.Value{}
-		for _, item := range v {
-			all = append(all, valueOf(kind.(tftypes.List).ElementType, item))
-		}
-		return tftypes.NewValue(kind, all)
-	}
-	return tftypes.NewValue(kind, v)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -42,8 +43,8 @@ type aMachine struct {
 }
 
 // foreseen is what is known of the machines before anything is done: what is planned for, and of what
-// stays what was known.
-func foreseen(owners []model.Owner, vms []model.VM, objects []plan.Object, was []aMachine) []aMachine {
+// stays what was known. goesOn: they weren't finished yet.
+func foreseen(owners []model.Owner, vms []model.VM, objects []plan.Object, was []aMachine, goesOn bool) []aMachine {
 	will := []aMachine{}
 	for _, owner := range owners {
 		m := aMachine{Name: types.StringValue(owner.Name), VMID: types.Int64Unknown(), Node: types.StringUnknown(), State: types.StringUnknown(), MACs: types.ListUnknown(types.StringType), Addresses: types.ListUnknown(types.StringType)}
@@ -53,12 +54,19 @@ func foreseen(owners []model.Owner, vms []model.VM, objects []plan.Object, was [
 			m.VMID = types.Int64Value(int64(objects[at].VMID))
 		}
 		var said []string
+		waits := false
 		if wanted := slices.IndexFunc(vms, func(v model.VM) bool { return v.Owner == owner }); wanted >= 0 && at >= 0 {
-			said = macs(vms[wanted])
+			said, waits = macs(vms[wanted]), vms[wanted].WaitAddress
+			if another := vms[wanted].VMID; another != 0 && slices.ContainsFunc(objects[at].Steps, func(s plan.Step) bool { return s.Effect == plan.Replace }) {
+				m.VMID = types.Int64Value(int64(another))
+			}
 			m.MACs, m.Node = decided(vms[wanted], objects[at])
 		}
 		if at >= 0 && before >= 0 && was[before].VMID.Equal(m.VMID) {
 			m = kept(m, was[before], objects[at].Steps, said)
+			if waits && len(was[before].Addresses.Elements()) == 0 && (goesOn || len(objects[at].Steps) > 0) {
+				m.Addresses = types.ListUnknown(types.StringType) // applying waits for them
+			}
 		}
 		will = append(will, m)
 	}
@@ -243,6 +251,36 @@ func seen(name string, g *model.Guest) aMachine {
 func texts(list []string) types.List {
 	values, _ := types.ListValueFrom(context.Background(), types.StringType, append([]string{}, list...)) // texts are texts
 	return values
+}
+
+// asPlanned has machines be what the plan has shown of them. What has changed since, such as an address, is seen by the next refresh.
+func asPlanned(ctx context.Context, list []aMachine, state tfsdk.State) diag.Diagnostics {
+	var shown types.List
+	var planned []aMachine
+	diags := state.GetAttribute(ctx, path.Root("machines"), &shown)
+	if diags.HasError() || shown.IsUnknown() {
+		return diags
+	}
+	diags.Append(shown.ElementsAs(ctx, &planned, false)...)
+	for i := range list {
+		m := &list[i]
+		for _, p := range planned {
+			if !p.Name.Equal(m.Name) || !p.VMID.Equal(m.VMID) {
+				continue
+			}
+			m.Node, m.State = known(p.Node, m.Node), known(p.State, m.State)
+			m.MACs, m.Addresses = known(p.MACs, m.MACs), known(p.Addresses, m.Addresses)
+		}
+	}
+	return diags
+}
+
+// known is a value as it was planned, or as it is if that wasn't known.
+func known[T attr.Value](planned, is T) T {
+	if planned.IsUnknown() || planned.IsNull() {
+		return is
+	}
+	return planned
 }
 
 // keepAddresses has machines that run keep the addresses that were reported: agents are asked when

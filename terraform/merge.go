@@ -65,23 +65,31 @@ func merged(parts map[model.Key]model.Desired) model.Desired {
 }
 
 func byRank(a, b model.Key) int {
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.String(), b.String()))
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
 // disputed says which images of a resource another one says something else about: which of the two
 // is meant would be left to chance.
 func (d *door) disputed(w part) (diags diag.Diagnostics) {
+	if len(w.wanted.Desired.Images) == 0 {
+		return nil
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, other := range slices.SortedFunc(maps.Keys(d.planned), byRank) {
-		if other == w.key || !d.planned[other].said {
+	against := map[model.Key][]string{} // whom, and about which images
+	for other, as := range d.planned {
+		if other == w.key || !as.said {
 			continue
 		}
 		for _, i := range w.wanted.Desired.Images {
-			if slices.ContainsFunc(d.planned[other].want.Images, func(o model.Image) bool { return differ(i, o) }) {
-				name := i.Owner.Name
-				diags.AddError(fmt.Sprintf("Image %s is said in two ways", name), fmt.Sprintf("%s %s says something else about it. Describe it once, in a proxplane_image, and say image = proxplane_image.NAME wherever it is used.", resourceOf(other), other.Name))
+			if slices.ContainsFunc(as.want.Images, func(o model.Image) bool { return differ(i, o) }) {
+				against[other] = append(against[other], i.Owner.Name)
 			}
+		}
+	}
+	for _, other := range slices.SortedFunc(maps.Keys(against), byRank) {
+		for _, name := range against[other] {
+			diags.AddError(fmt.Sprintf("Image %s is said in two ways", name), fmt.Sprintf("%s %s says something else about it. Describe it once, in a proxplane_image, and say image = proxplane_image.NAME wherever it is used.", resourceOf(other), other.Name))
 		}
 	}
 	return diags

@@ -16,11 +16,14 @@ import (
 type shown struct{}
 
 func (shown) foresee(ctx context.Context, w part, objects []plan.Object, state tfsdk.State, planned *tfsdk.Plan) (diags diag.Diagnostics) {
-	was := w.there
+	was, goesOn := w.there, false
 	if !state.Raw.IsNull() {
 		diags.Append(state.GetAttribute(ctx, path.Root("machines"), &was)...)
+		unfinished, more := isUnfinished(ctx, state)
+		diags.Append(more...)
+		goesOn = unfinished
 	}
-	diags.Append(planned.SetAttribute(ctx, path.Root("machines"), foreseen(guests(w.owners), w.wanted.Desired.VMs, objects, was))...)
+	diags.Append(planned.SetAttribute(ctx, path.Root("machines"), foreseen(guests(w.owners), w.wanted.Desired.VMs, objects, was, goesOn))...)
 	return diags
 }
 
@@ -34,7 +37,9 @@ func (shown) fill(ctx context.Context, s *site.Site, w part, _ map[model.Key]sit
 		diags.AddError(failure(err))
 		return diags
 	}
-	return state.SetAttribute(ctx, path.Root("machines"), list)
+	diags.Append(asPlanned(ctx, list, *state)...)
+	diags.Append(state.SetAttribute(ctx, path.Root("machines"), list)...)
+	return diags
 }
 
 func (shown) look(ctx context.Context, s *site.Site, w part, objects []plan.Object, state *tfsdk.State) (there bool, diags diag.Diagnostics) {

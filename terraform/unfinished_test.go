@@ -46,6 +46,19 @@ func (c *client) text(of resourceState, name string) (text string) {
 	return text
 }
 
+// addresses are those of the first machine.
+func (c *client) addresses(of resourceState) (list []tftypes.Value) {
+	c.Helper()
+	found, _, err := tftypes.WalkAttributePath(of.state, tftypes.NewAttributePath().WithAttributeName("machines").WithElementKeyInt(0).WithAttributeName("addresses"))
+	if err == nil {
+		err = found.(tftypes.Value).As(&list)
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+	return list
+}
+
 // deleted deletes a resource, by what a plan has handed on.
 func (c *client) deleted(of resourceState, private []byte) {
 	c.Helper()
@@ -165,6 +178,20 @@ func TestAnUnfinishedMachine(t *testing.T) {
 			t.Error("it is there")
 		}
 	})
+	t.Run("that was untainted goes on, and has its addresses then", func(t *testing.T) {
+		c, of := begin(t, values{})
+		s, said := c.planBeside(of, config)
+		if said.failed {
+			t.Fatal(said)
+		}
+		c.connect(c.login())
+		if of, said = c.apply(s); said.failed {
+			t.Fatal(said)
+		}
+		if len(c.addresses(of)) == 0 {
+			t.Errorf("it has no addresses: %v", of.state)
+		}
+	})
 	t.Run("keeps to its set", func(t *testing.T) {
 		c, of := begin(t, values{})
 		block := c.login()
@@ -189,5 +216,39 @@ func TestWhatWasNeverBegunIsNotInTheState(t *testing.T) {
 	of, said := c.apply(s)
 	if !said.failed || !of.state.IsNull() {
 		t.Errorf("it is %v\n%s", of.state, said)
+	}
+}
+
+// A guest has another address since it was applied last. What the plan has shown is kept until the next look; where it has shown none, the
+// address is known after the apply.
+func TestAnAddressThatChangesBreaksNoApply(t *testing.T) {
+	for name, was := range map[string][]tftypes.Value{"another one": {tftypes.NewValue(tftypes.String, "192.0.2.7")}, "none": {}} {
+		t.Run(name, func(t *testing.T) {
+			c := start(t)
+			config := small("web")
+			of := c.made(config)
+			var err error
+			of.state, err = tftypes.Transform(of.state, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+				if strings.HasSuffix(at.String(), `AttributeName("addresses")`) {
+					return tftypes.NewValue(v.Type(), was), nil
+				}
+				return v, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s, said := c.plan(of, config); said.failed || c.changes(s) {
+				t.Errorf("that makes no plan: %s", said)
+			}
+			config["tags"] = []any{"front"}
+			s, said := c.plan(of, config)
+			if said.failed {
+				t.Fatal(said)
+			}
+			c.connect(c.login())
+			if of, said = c.apply(s); said.failed || len(c.addresses(of)) != 1 {
+				t.Errorf("it has %v\n%s", c.addresses(of), said)
+			}
+		})
 	}
 }
