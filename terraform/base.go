@@ -76,7 +76,7 @@ func common(ctx context.Context, a map[string]schema.Attribute) {
 	name := a["name"].(schema.StringAttribute)
 	name.PlanModifiers = []planmodifier.String{renamed()}
 	a["name"] = name
-	a["id"] = schema.StringAttribute{Computed: true, Description: "Whose it is: the set and its name."}
+	a["id"] = schema.StringAttribute{Computed: true, Description: "Whose it is: the set and its name. It ends with (unfinished) where a creation has failed half-way and goes on with the next apply."}
 	a["drift"] = schema.ListAttribute{Computed: true, ElementType: types.StringType, Description: "What differs in Proxmox from what this resource says, since somebody has changed it there. Applying changes it back."}
 	a["timeouts"] = timeouts.Attributes(ctx, timeouts.Opts{Create: true, Update: true, Delete: true})
 }

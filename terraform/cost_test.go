@@ -189,6 +189,20 @@ func TestWhatAHundredReplicasCost(t *testing.T) {
 	})
 }
 
+// Of more machines than a picture reads, others have their turn: a plan of a thousand takes about as many requests as one of a hundred.
+func TestWhatAThousandReplicasCost(t *testing.T) {
+	if !thorough.All() {
+		t.Skip("a hundred run through the same code in a tenth of the time")
+	}
+	const machines = 1000
+	inFleet(t, func(t *testing.T, f *fleet) {
+		resources := []values{benchMachine("web", machines)}
+		var states []resourceState
+		f.within(f.measured(func() { states = f.made(resources) }), machines, 10, bound*15/10)
+		f.within(f.measured(func() { f.lookedAt(states, resources) }), 1, 175, time.Second)
+	})
+}
+
 // within: something costs each of some machines no more than so much.
 func (f *fleet) within(c cost, machines int, requests float64, most time.Duration) {
 	f.Helper()
