@@ -74,7 +74,7 @@ func TestAFailingHistoryIsMadeAsShortAsItCanBe(t *testing.T) {
 		t.Errorf("%d events are left:\n%s", n, text)
 	}
 	for _, part := range []string{
-		fmt.Sprintf("seed %d: VM ", h.seed), fmt.Sprintf("-run Seed -seed %d -by-hand 0 -keep %d", h.seed, (len(h.events)-1)/2), "BROKEN: VM ", "— " + bad.what,
+		fmt.Sprintf("seed %d: VM ", h.seed), fmt.Sprintf("-run TestSeed -seed %d -by-hand 0 -keep %d", h.seed, (len(h.events)-1)/2), "BROKEN: VM ", "— " + bad.what,
 	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("it doesn't say %q:\n%s", part, text)
