@@ -31,7 +31,8 @@ spec:
   networks: [{name: lan}]
 `)
 	l.must("apply", "-f", file)
-	held := pvesim.Fault{Method: "DELETE", Path: "/nodes/*/qemu/7000", Times: 1, Hold: "storage:nfs", For: pvesim.Duration(90 * time.Second)}
+	// Long enough that a machine which is busy with other tests gets to both disks meanwhile.
+	held := pvesim.Fault{Method: "DELETE", Path: "/nodes/*/qemu/7000", Times: 1, Hold: "storage:nfs", For: pvesim.Duration(4 * time.Minute)}
 	if _, err := l.sim.AddFault(held); err != nil {
 		t.Fatal(err)
 	}

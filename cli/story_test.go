@@ -135,7 +135,7 @@ func TestMachinesAreWorkedOnByHand(t *testing.T) {
 	l.must("wait", "vm/one", "--for", "ready")
 	wantText(t, l.must("wait", "vm/one", "--for", "address"), `192\.168\.77`)
 	wantText(t, l.must("snapshot", "create", "one", "clean", "--memory", "--description", "new"), `✓ vm/one +take snapshot clean`)
-	wantText(t, l.must("snapshot", "list", "one"), `^one +\d+ +clean +\d+s +yes +- +new$`)
+	wantText(t, l.must("snapshot", "list", "one"), `^one +\d+ +clean +\S+ +yes +- +new$`)
 	wantText(t, l.must("describe", "snapshot/one/clean"), `^Memory: +with the memory$`)
 	code, _, stderr := l.run("snapshot", "revert", "one", "clean")
 	if code != ui.ExitFailed {
