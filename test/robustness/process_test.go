@@ -80,6 +80,9 @@ func (p *process) crash() {
 	p.wire.cut()
 	p.stop(errCrashed)
 	p.run.left(p.name)
+	p.run.mu.Lock()
+	defer p.run.mu.Unlock()
+	p.run.killed[p.name] = time.Now()
 }
 
 // end lets the process finish what it is at.
@@ -159,7 +162,7 @@ func (p *process) tell(e engine.Event) {
 		p.run.drifts(left)
 	}
 	if e.Task != "" && (e.Kind == engine.Done || e.Kind == engine.Failed) {
-		p.run.follow(e.Task)
+		p.run.follow(p.name, e.Task)
 	}
 	if e.Kind != engine.Progress {
 		p.run.trace.say(p.name, "%s: %s %s %s", e.Owner.Name, e.Kind, e.Step, e.Text)

@@ -42,8 +42,9 @@ type run struct {
 	deaf   int                  // reasons for refusing connections
 	out    int                  // reasons for refusing our credentials
 	hits   map[string]int       // what requests met with
-	ends   map[string]bool      // tasks whose end we have seen
+	ends   map[string][]sight   // tasks whose end we have seen
 	gone   map[string]time.Time // when processes ended
+	killed map[string]time.Time // when processes crashed
 	all    []*process           // that were ever started
 	proofs map[int]string       // descriptions that proved to be ours; see weakness
 	broken []string             // what must never happen, and did
@@ -71,7 +72,7 @@ type result struct {
 func liveThrough(h *history, shown *atomic.Pointer[trace]) result {
 	r := &run{
 		h: h, trace: &trace{start: time.Now()}, over: make(chan struct{}), excuses: map[model.Owner]bool{}, unheard: map[model.Owner]bool{}, adrift: map[string]bool{}, beside: map[string]bool{},
-		census: newCensus(), limit: mostRequests, done: make(chan struct{}), idle: make(chan func()), hits: map[string]int{}, ends: map[string]bool{}, proofs: map[int]string{},
+		census: newCensus(), limit: mostRequests, done: make(chan struct{}), idle: make(chan func()), hits: map[string]int{}, ends: map[string][]sight{}, killed: map[string]time.Time{}, proofs: map[int]string{},
 	}
 	shown.Store(r.trace)
 	defer close(r.done)

@@ -105,15 +105,35 @@ func (r *run) stuckTemplate(st *pvesim.State) bool {
 	return false
 }
 
+// sight is who of us has seen the end of a task, and when.
+type sight struct {
+	who string
+	at  time.Time
+}
+
+// clearing is how long a process takes from the end of a task to the removal of the disks that the task
+// has left: nobody may have written to them for a minute.
+const clearing = 2 * time.Minute
+
 // follow notes that one of us has seen the end of a task.
-func (r *run) follow(task string) {
+func (r *run) follow(who, task string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ends[task] = true
+	r.ends[task] = append(r.ends[task], sight{who, time.Now()})
+}
+
+// followed reports whether a process that has seen the end of a task went on long enough to remove what the task
+// had left.
+func (r *run) followed(task string) bool {
+	return slices.ContainsFunc(r.ends[task], func(seen sight) bool {
+		crashed, ok := r.killed[seen.who]
+		return !ok || crashed.Sub(seen.at) > clearing
+	})
 }
 
 // missed are the VMIDs of which Proxmox may have left disks, and told nobody: those
-// of tasks that failed, or warned, when the process that had begun them was gone.
+// of tasks that failed, or warned, when the process that had begun them was gone, or that crashed before it could
+// remove them.
 // Nothing but their logs names such disks.
 func (r *run) missed(st *pvesim.State) map[int]bool {
 	ids := map[int]bool{}
@@ -121,7 +141,7 @@ func (r *run) missed(st *pvesim.State) map[int]bool {
 	defer r.mu.Unlock()
 	for _, list := range st.Tasks {
 		for _, t := range list {
-			if t.Exit == "OK" || r.ends[t.UPID] {
+			if t.Exit == "OK" || r.followed(t.UPID) {
 				continue
 			}
 			switch t.Type {
