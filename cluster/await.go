@@ -45,20 +45,26 @@ type expected struct {
 func (w *Work) awaitAll(ctx context.Context, c *Cluster, nodes []Node, e expected) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, w.patience(), fmt.Errorf("not done after %s (--timeout); look at it with: proxplane cluster status --cluster %s, and run the same command again to go on", w.patience(), c.Name))
 	defer cancel()
-	errs := make([]error, len(nodes))
+	errs, installed := make([]error, len(nodes)), make([]bool, len(nodes))
 	var all sync.WaitGroup
 	for i, n := range nodes {
-		all.Go(func() { errs[i] = w.await(ctx, c, n, e) })
+		all.Go(func() { installed[i], errs[i] = w.await(ctx, c, n, e) })
 	}
 	all.Wait()
+	for i, n := range nodes { // not before: all of them read the members
+		if m, err := c.Member(n.Name); err == nil && installed[i] {
+			m.Release = e.again[n.Name]
+		}
+	}
 	return errors.Join(errs...)
 }
 
-// await waits until a machine is a node that is ready, and tells what it waits for.
-func (w *Work) await(ctx context.Context, c *Cluster, n Node, e expected) error {
+// await waits until a machine is a node that is ready, and tells what it waits for. It reports
+// whether it has installed the release again.
+func (w *Work) await(ctx context.Context, c *Cluster, n Node, e expected) (installed bool, err error) {
 	m, err := c.Member(n.Name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	last := "the cluster"
 	release, again := e.again[m.Name]
@@ -69,22 +75,23 @@ func (w *Work) await(ctx context.Context, c *Cluster, n Node, e expected) error 
 			again = false
 			w.Report.Doing(m.Name, "installs "+release.Version+" again, which had failed")
 			if err := w.install(ctx, c, m, release); err != nil {
-				return err
+				return false, err
 			}
+			installed = true
 			continue
 		}
 		switch {
 		case errors.As(err, &failed), errors.Is(err, pve.ErrForbidden):
-			return err
+			return installed, err
 		case ready:
 			w.Report.Done(n.Name, "is a node that is ready")
-			return nil
+			return installed, nil
 		case err == nil:
 			last = waits
 			w.Report.Doing(n.Name, "waits for "+waits)
 		}
 		if err := p.next(ctx); err != nil {
-			return fmt.Errorf("%s: waits for %s: %w", n.Name, last, err)
+			return installed, fmt.Errorf("%s: waits for %s: %w", n.Name, last, err)
 		}
 	}
 }

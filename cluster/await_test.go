@@ -2,11 +2,16 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
@@ -83,7 +88,69 @@ func TestAMissingPrivilegeEndsTheWait(t *testing.T) {
 	m := Member{Node: Node{Name: "lab-cp-0", Pool: controlPool}, Guest: &model.Guest{Status: model.StatusRunning}}
 	in := inside{err: fmt.Errorf("run cat: %w", pve.ErrForbidden)}
 	w := &Work{In: in, Patience: time.Hour}
-	if err := w.await(t.Context(), &Cluster{Name: "lab", Record: Record{File: f}, Members: []Member{m}, in: in}, m.Node, expected{}); !errors.Is(err, pve.ErrForbidden) {
+	if err := w.awaitAll(t.Context(), &Cluster{Name: "lab", Record: Record{File: f}, Members: []Member{m}, in: in}, []Node{m.Node}, expected{}); !errors.Is(err, pve.ErrForbidden) {
 		t.Errorf("it gives %v", err)
+	}
+}
+
+// failedBefore are machines whose installation had failed, and which install what they are to when they are asked again.
+type failedBefore struct {
+	inside
+	mu        sync.Mutex
+	installed map[string]bool
+}
+
+func (f *failedBefore) Run(ctx context.Context, g *model.Guest, command []string, input string) (Ran, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	in := f.inside
+	switch line := strings.Join(command, " "); {
+	case line == nodeProgram:
+		f.installed[g.Name] = true
+		return Ran{}, nil
+	case f.installed[g.Name]:
+		in.phase = "started rke2"
+	default:
+		in.phase = "failed: no such file"
+	}
+	return in.Run(ctx, g, command, input)
+}
+
+type quiet struct{}
+
+func (quiet) Doing(string, string) {}
+func (quiet) Done(string, string)  {}
+
+// TestMachinesThatInstallAgainAreKnownByTheNewRelease: all of them read the members of the cluster meanwhile.
+func TestMachinesThatInstallAgainAreKnownByTheNewRelease(t *testing.T) {
+	f := &File{Name: "lab"}
+	f.Fill()
+	c := &Cluster{Name: "lab", Record: Record{File: f}}
+	again, nodes := map[string]Release{}, []Node{}
+	list := corev1.NodeList{}
+	for i := range 4 {
+		n := Node{Name: fmt.Sprint("lab-worker-", i), Pool: WorkerPool}
+		if i == 0 {
+			n = Node{Name: "lab-cp-0", Pool: controlPool}
+		}
+		c.Members = append(c.Members, Member{Node: n, Guest: &model.Guest{Name: n.Name, Status: model.StatusRunning}})
+		list.Items = append(list.Items, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}})
+		if i > 0 {
+			nodes, again[n.Name] = append(nodes, n), Release{Version: "v1.30.4+rke2r1"}
+		}
+	}
+	ready, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &failedBefore{inside: inside{nodes: string(ready)}, installed: map[string]bool{"lab-cp-0": true}}
+	c.in = in
+	if err := (&Work{In: in, Report: quiet{}, Patience: time.Hour}).awaitAll(t.Context(), c, nodes, expected{again: again}); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range c.Members {
+		if m.Release != again[m.Name] {
+			t.Errorf("%s is known by %+v", m.Name, m.Release)
+		}
 	}
 }

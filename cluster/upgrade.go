@@ -61,6 +61,9 @@ func (w *Work) upgradeTo(ctx context.Context, c *Cluster, f *File, release Relea
 		if err != nil {
 			return c, fmt.Errorf("the upgrade stops at %s: %w", name, err)
 		}
+		if m.Release.Version != release.Version { // an upgrade that was interrupted has installed it
+			m.Release = release
+		}
 	}
 	return w.writeRecord(ctx, c, r)
 }
@@ -78,6 +81,7 @@ func (w *Work) upgrade(ctx context.Context, c *Cluster, m *Member, release Relea
 	if err := w.install(ctx, c, m, release); err != nil {
 		return err
 	}
+	m.Release = release
 	return w.awaitAll(ctx, c, []Node{m.Node}, expected{version: release.Version})
 }
 
@@ -96,7 +100,6 @@ func (w *Work) install(ctx context.Context, c *Cluster, m *Member, release Relea
 	} else if err != nil {
 		return err
 	}
-	m.Release = release
 	return nil
 }
 
