@@ -33,11 +33,15 @@ func (o *Observer) Identifying(expects string) *Observer {
 }
 
 // Require makes the observer refuse a cluster other than that one from now on; empty: it goes
-// by the one that it has seen.
-func (o *Observer) Require(identity string) {
+// by the one that it has seen. It reports false, and changes nothing, if it has seen another one.
+func (o *Observer) Require(identity string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if identity != "" && o.identity != "" && identity != o.identity {
+		return false
+	}
 	o.expects = identity
+	return true
 }
 
 // Identity returns the identity of the cluster; empty: it wasn't read yet, isn't known, or

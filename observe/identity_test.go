@@ -19,6 +19,16 @@ func TestAnotherClusterIsNotLookedAt(t *testing.T) {
 			t.Fatalf("known by %q, and asked again: %v", first, asked)
 		}
 
+		// Between a look at what it is known by and the demand an answer may have come.
+		if o.Require("AA:BB") {
+			t.Error("a cluster that it isn't can be required after it was looked at")
+		}
+		for _, identity := range []string{first, ""} {
+			if !o.Require(identity) || o.Refresh(t.Context(), 0) != nil {
+				t.Errorf("it can't be required to be %q", identity)
+			}
+		}
+
 		wrong := observe.New(l.client).Identifying("AA:BB")
 		var other *observe.OtherProxmoxError
 		if err := wrong.Refresh(t.Context(), 0); !errors.As(err, &other) || other.Want != "AA:BB" || other.Is != first || wrong.Refused() != first || wrong.Identity() != "" {

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -71,8 +72,11 @@ func (s *Sites) Open(cfg Config, opts Options) (*Site, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.open {
-		if c.suits(cfg) {
-			return c.enter(cfg.Identity, opts), nil
+		if !c.suits(cfg) {
+			continue
+		}
+		if site := c.enter(cfg.Identity, opts); site != nil {
+			return site, nil
 		}
 	}
 	c, err := s.newCluster(cfg)
@@ -129,11 +133,13 @@ func (c *cluster) required() string {
 	return ""
 }
 
-// enter adds a caller. The caller holds Sites.mu.
+// enter adds a caller; nil: another cluster than it requires has answered by now. The caller holds Sites.mu.
 func (c *cluster) enter(identity string, opts Options) *Site {
+	if !c.observer.Require(cmp.Or(identity, c.required())) {
+		return nil
+	}
 	s := newSite(c, opts)
 	c.callers[s] = identity
-	c.observer.Require(c.required())
 	return s
 }
 
