@@ -158,32 +158,34 @@ func (s *Site) sorted(door, set string) (found []Machine, unknown []int) {
 }
 
 // Begun lists the machines of a door's set that have no tag yet: those that were cloned and not configured, usually by a process that was killed. It reads the configs
-// of guests without a tag for whose names named returns true, once.
+// of guests without a tag for whose names named returns true, once. A guest that can't be read, such as one on a node that is offline, is an error beside what the
+// others are.
 func (s *Site) Begun(ctx context.Context, door, set string, named func(string) bool) (begun []Machine, err error) {
 	if err := s.refresh(ctx); err != nil {
 		return nil, err
 	}
-	var ids []int
-	s.cluster.observer.View(func(have *model.Observed) {
-		for _, g := range have.Guests {
-			if _, _, tagged := model.ParseStateTag(g.Tags); !tagged && !g.Template && !g.Container && named(g.Name) {
-				ids = append(ids, g.VMID)
+	candidates := func() (list []*model.Guest) {
+		s.cluster.observer.View(func(have *model.Observed) {
+			for _, g := range have.Guests {
+				if _, _, tagged := model.ParseStateTag(g.Tags); !tagged && !g.Template && !g.Container && named(g.Name) {
+					list = append(list, g)
+				}
 			}
-		}
-	})
-	if err := s.readAll(ctx, ids); err != nil {
-		return nil, err
+		})
+		slices.SortFunc(list, func(a, b *model.Guest) int { return cmp.Compare(a.VMID, b.VMID) })
+		return list
 	}
-	for _, vmid := range slices.Sorted(slices.Values(ids)) {
-		g, err := s.cluster.observer.Known(ctx, vmid)
-		if err != nil {
-			return nil, err
-		}
-		if g != nil && g.Config.Marker != nil && g.Config.Marker.Owner.Door == door && g.Config.Marker.Owner.Set == set {
+	var ids []int
+	for _, g := range candidates() {
+		ids = append(ids, g.VMID)
+	}
+	err = s.readAll(ctx, ids)
+	for _, g := range candidates() {
+		if g.Config != nil && g.Config.Marker != nil && g.Config.Marker.Owner.Door == door && g.Config.Marker.Owner.Set == set {
 			begun = append(begun, s.machine(g.Config.Marker.Owner, g))
 		}
 	}
-	return begun, nil
+	return begun, err
 }
 
 // own are the owners of a set that this caller wants something of, by what tags call them.

@@ -10,6 +10,7 @@ import (
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
+	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/site"
 )
@@ -179,6 +180,20 @@ func TestWhatWasBegunIsFoundByItsNotes(t *testing.T) {
 			if n := l.sim.RequestCount() - before; n != c.requests {
 				t.Errorf("%s: %d requests", c.set, n)
 			}
+		}
+		// Of one that can't be read nothing is known; the others are found.
+		all := func(string) bool { return true }
+		id, err := l.sim.AddFault(pvesim.Fault{Path: "/nodes/*/qemu/*/pending", Status: 595})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list, err := next.Begun(t.Context(), "test", "shop", all); !errors.Is(err, pve.ErrNodeUnreachable) || len(list) != 1 {
+			t.Errorf("%+v, %v", list, err)
+		}
+		l.sim.RemoveFault(id)
+		time.Sleep(time.Minute) // the node isn't asked for a while
+		if list, err := next.Begun(t.Context(), "test", "shop", all); err != nil || len(list) != 2 {
+			t.Errorf("%+v, %v", list, err)
 		}
 	})
 }
