@@ -38,6 +38,9 @@ func (b *book) option(c call, key, value string) {
 	b.device(c, key, value)
 }
 
+// useCPU is the reason of what it takes to use a CPU model of the cluster's own.
+const useCPU = "use cpu"
+
 // device notes what a device of the host takes; an empty value tells nothing.
 func (b *book) device(c call, key, value string) {
 	guest, name, why := c.on["vmid"], family(key), "use "+key

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
@@ -29,6 +30,7 @@ func Foresee(p plan.Plan, want model.Desired, have *model.Observed) plan.Plan {
 		return p
 	}
 	f := &foresight{have: have, asked: map[string][]string{}}
+	f.zoned = sync.OnceValue(func() map[string]map[string]bool { return zoned(have.Held.Paths) })
 	for i, o := range p.Objects {
 		if len(o.Steps) == 0 || o.Blocked() {
 			continue
@@ -57,6 +59,7 @@ type foresight struct {
 	schema *schema.Schema
 	vms    map[model.Key]model.VM
 	asked  map[string][]string // paths to be read, by the path above them
+	zoned  func() map[string]map[string]bool
 }
 
 // judge has an object wait that a step of would be refused.
@@ -68,7 +71,7 @@ func (f *foresight) judge(o *plan.Object) {
 		}
 		f.schema = s
 	}
-	h := &holder{have: f.have, pools: f.pools(o)}
+	h := &holder{have: f.have, pools: f.pools(o), zoned: f.zoned}
 	joins, pooled := joining(o)
 	var unmet []need
 	var whats []string
@@ -77,7 +80,9 @@ func (f *foresight) judge(o *plan.Object) {
 			v := h.need(n)
 			if v == lacking && joins != 0 && s.N != joins {
 				// What Proxmox refuses now, it takes when the guest is in its pool.
-				if v = pooled.over(h).need(n); v == held && !slices.Contains(s.After, joins) {
+				then := pooled.over(h)
+				v, h.ask = then.need(n), then.ask
+				if v == held && !slices.Contains(o.Steps[i].After, joins) {
 					o.Steps[i].After = append(slices.Clone(o.Steps[i].After), joins)
 				}
 			}
@@ -107,7 +112,9 @@ func (f *foresight) needs(o *plan.Object, a model.Action) []need {
 	for _, c := range f.calls(o, a) {
 		b.call(c)
 	}
-	return append(b.needs, f.sights(o, a)...)
+	// Who may use a CPU model of the cluster's own is another thing in each release, and one that the guest has already takes nothing.
+	needs := slices.DeleteFunc(b.needs, func(n need) bool { return n.why == useCPU })
+	return append(needs, f.sights(o, a)...)
 }
 
 // intoPool is a guest that is put into a pool.
@@ -134,9 +141,12 @@ func (p intoPool) over(h *holder) *holder {
 // refuse has an object wait for privileges.
 func (f *foresight) refuse(o *plan.Object, missing []claim, whats []string) {
 	list := together(f.named(o, missing))
-	texts := make([]string, len(list))
-	for i, l := range list {
-		texts[i] = enumerate(l.Privs) + " on " + l.Path
+	var texts []string
+	for _, l := range list[:min(len(list), namedPaths)] {
+		texts = append(texts, enumerate(l.Privs)+" on "+l.Path)
+	}
+	if more := len(list) - namedPaths; more > 0 {
+		texts = append(texts, fmt.Sprintf("privileges on %d more paths", more))
 	}
 	what := whats[0]
 	if more := len(whats) - 1; more == 1 {
@@ -147,6 +157,9 @@ func (f *foresight) refuse(o *plan.Object, missing []claim, whats []string) {
 	o.Steps, o.Foreseen, o.Look = nil, false, plan.Look{}
 	o.Wait = &plan.Wait{Reason: model.WaitPrivilege, Text: fmt.Sprintf("these credentials lack %s (%s)", strings.Join(texts, ", and "), what), Lacks: list}
 }
+
+// namedPaths is how many paths a text names: a trunk may have thousands of VLANs, and Kubernetes takes no condition with a long text.
+const namedPaths = 5
 
 // enumerate is "a, b and c".
 func enumerate(names []string) string {

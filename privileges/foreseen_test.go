@@ -134,3 +134,83 @@ func TestAThousandMachinesThatLackTheSameTakeAFewRequests(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestALongListOfPathsMakesAShortText(t *testing.T) {
+	have := &model.Observed{Release: 9, Held: granted("/: VM.Config.Network*"), Rights: map[string]map[string]bool{}}
+	for vlan := range 9 {
+		have.Rights[fmt.Sprint("/sdn/zones/localnetwork/vmbr1/", vlan+2)] = map[string]bool{}
+	}
+	p := starts(100)
+	p.Objects[0].Steps[0].Action = model.Configure{Target: model.Target{Node: "pve1", VMID: 100}, NICs: []model.NIC{{Slot: "net0", Bridge: "vmbr1", Options: map[string]string{"trunks": "2-4094"}}}}
+	w := privileges.Foresee(p, model.Desired{}, have).Objects[0].Wait
+	if w == nil || len(w.Lacks) != 4093 {
+		t.Fatalf("got %+v", w)
+	}
+	if len(w.Text) > 1000 || !strings.HasSuffix(w.Text, "and privileges on 4088 more paths (start it)") {
+		t.Errorf("%d bytes: %.2000s", len(w.Text), w.Text)
+	}
+}
+
+// TestWhatAPoolAllowsIsDoneInThePool: a guest is put into a pool, and the login may start the guests of that.
+func TestWhatAPoolAllowsIsDoneInThePool(t *testing.T) {
+	have := &model.Observed{Release: 9, Guests: map[int]*model.Guest{100: {VMID: 100, Node: "pve1"}}}
+	at := model.Target{Node: "pve1", VMID: 100}
+	joins := func() plan.Plan {
+		p := starts(100)
+		p.Objects[0].Steps = append(p.Objects[0].Steps,
+			plan.Step{N: 2, What: "put it into the pool", Action: model.SetPool{VMID: 100, Pool: "team"}},
+			plan.Step{N: 3, What: "configure it", Action: model.Configure{Target: at, Set: map[string]string{"cores": "2", "memory": "2048"}}})
+		return p
+	}
+	// What isn't listed for the pool is asked for before anything is done.
+	have.Held = granted("/vms/100: VM.Allocate", "/pool: Pool.Allocate*")
+	if got := foreseen(joins(), have)[0]; got != "look rights [/pool/team]" {
+		t.Errorf("got %q", got)
+	}
+	have.Rights = map[string]map[string]bool{"/pool/team": {"Pool.Allocate": true, "VM.PowerMgmt": true, "VM.Config.CPU": true, "VM.Config.Memory": true}}
+	o := privileges.Foresee(joins(), model.Desired{}, have).Objects[0]
+	if len(o.Steps) != 3 || !slices.Equal(o.Steps[0].After, []int{2}) || o.Steps[1].After != nil || !slices.Equal(o.Steps[2].After, []int{2}) {
+		t.Errorf("got %+v, %+v", o.Wait, o.Steps)
+	}
+}
+
+// TestBridgesAreJudgedByTheirNames: which zone a bridge is in may not be visible, and every guest may have a path.
+func TestBridgesAreJudgedByTheirNames(t *testing.T) {
+	for _, c := range []struct{ reason, held, want string }{
+		{"on the bridge", "/sdn/zones/localnetwork/vmbr0: SDN.Use", ""},
+		{"on all bridges", "/sdn/zones: SDN.Use*", ""},
+		{"of a zone", "/sdn/zones/localnetwork: SDN.Use*", ""},
+		{"of that name in another zone", "/sdn/zones/other/vmbr0: SDN.Use", ""},
+		{"on a VLAN of it", "/sdn/zones/localnetwork/vmbr0/10: SDN.Use", ""},
+		{"another bridge", "/sdn/zones/localnetwork/vmbr01: SDN.Use", "look rights [/sdn/zones/localnetwork/vmbr0]"},
+		{"a zone that doesn't spread", "/sdn/zones/localnetwork: SDN.Use", "look rights [/sdn/zones/localnetwork/vmbr0]"},
+		{"a guest", "/vms/100: SDN.Use", "look rights [/sdn/zones/localnetwork/vmbr0]"},
+		{"nothing on it", "/sdn/zones/localnetwork/vmbr0: SDN.Audit", "lacks SDN.Use on /sdn/zones/localnetwork/vmbr0"},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			have := &model.Observed{Release: 9, Held: granted("/: VM.Config.Network*", c.held)}
+			if c.reason == "a guest" {
+				have.Held.Paths["/vms/100"]["VM.Config.Network"] = true
+			}
+			p := starts(100)
+			p.Objects[0].Steps[0].Action = model.Configure{Target: model.Target{Node: "pve1", VMID: 100}, NICs: []model.NIC{{Slot: "net0", Bridge: "vmbr0"}}}
+			if got := foreseen(p, have)[0]; got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestCPUModelsAreLeftToProxmox: from which release on it takes a privilege of its own isn't known, and none is checked for a
+// model that a guest has already.
+func TestCPUModelsAreLeftToProxmox(t *testing.T) {
+	for _, release := range []int{8, 9} {
+		have := &model.Observed{Release: release, Held: granted("/vms/100: VM.Config.CPU", "/nodes/pve1: Sys.PowerMgmt", "/mapping: Mapping.Audit*", "/mapping/cpu/mine: Mapping.Audit")}
+		p := starts(100)
+		p.Objects[0].Node = "pve1"
+		p.Objects[0].Steps[0].Action = model.Configure{Target: model.Target{Node: "pve1", VMID: 100}, Set: map[string]string{"cpu": "custom-mine,flags=+aes"}}
+		if got := foreseen(p, have)[0]; got != "" {
+			t.Errorf("%d: got %q", release, got)
+		}
+	}
+}

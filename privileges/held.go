@@ -14,6 +14,8 @@ type holder struct {
 	have *model.Observed
 	// pools are those whose rights hold on a guest, too, by the guest's path.
 	pools map[string][]string
+	// zoned are the paths of bridges among those that Proxmox has listed.
+	zoned func() map[string]map[string]bool
 	// ask are the paths that have to be read before more is known.
 	ask []string
 }
@@ -52,7 +54,7 @@ func (h *holder) uncertain(c claim) bool {
 	case below(c.path), strings.Contains(c.path, unnamed):
 		return true
 	case strings.HasPrefix(c.path, localBridges):
-		return h.someBridge(c)
+		return h.granted(c.path, c.priv) || h.someBridge(c)
 	}
 	return false
 }
@@ -67,16 +69,25 @@ func (h *holder) someBridge(c claim) bool {
 	if !strings.HasPrefix(name, "vmbr") {
 		return true
 	}
-	for at, privs := range h.have.Held.Paths {
-		rest, inZone := strings.CutPrefix(at, allBridges+"/")
-		_, inside, _ := strings.Cut(rest, "/")
+	for at, privs := range h.zoned() {
+		_, inside, _ := strings.Cut(strings.TrimPrefix(at, allBridges+"/"), "/")
 		bridge, _, _ := strings.Cut(inside, "/")
-		spreads, has := privs[c.priv]
-		if inZone && has && (bridge == name || bridge == "" && spreads) {
+		if spreads, has := privs[c.priv]; has && (bridge == name || bridge == "" && spreads) {
 			return true
 		}
 	}
 	return false
+}
+
+// zoned are the paths of bridges and their zones among others: every guest may have a path, too.
+func zoned(paths map[string]map[string]bool) map[string]map[string]bool {
+	list := map[string]map[string]bool{}
+	for at, privs := range paths {
+		if strings.HasPrefix(at, allBridges+"/") {
+			list[at] = privs
+		}
+	}
+	return list
 }
 
 // on judges a privilege on one path. Proxmox lists the paths where somebody was granted something, and those below
@@ -89,18 +100,22 @@ func (h *holder) on(at, priv string) verdict {
 		}
 		return lacking
 	}
-	if privs, listed := h.have.Held.Paths[at]; listed {
-		if _, has := privs[priv]; has {
-			return held
-		}
+	if h.granted(at, priv) {
+		return held
+	}
+	if _, listed := h.have.Held.Paths[at]; listed {
 		return lacking
 	}
-	for _, above := range ancestors(at) {
-		if h.have.Held.Paths[above][priv] {
-			return held
-		}
-	}
 	return h.doubt(at, priv)
+}
+
+// granted reports whether Proxmox has listed a privilege on a path, or on one above it from which it spreads.
+func (h *holder) granted(at, priv string) bool {
+	if privs, listed := h.have.Held.Paths[at]; listed {
+		_, has := privs[priv]
+		return has
+	}
+	return slices.ContainsFunc(ancestors(at), func(above string) bool { return h.have.Held.Paths[above][priv] })
 }
 
 // enoughSiblings are so many paths beside each other as are asked for, where nothing is listed on any of them: a thousand machines

@@ -29,6 +29,8 @@ type Sight struct {
 	ACL      []Entry
 	Whole    bool            // all groups and entries can be seen
 	Roles    map[string]bool // the names that are taken
+	// Made are the roles that commands before make, by their privileges; those of Remedy are added.
+	Made map[string]string
 }
 
 // Remedy returns commands for a shell on a node that grant the missing privileges on their
@@ -44,10 +46,21 @@ func (s Sight) Remedy(l model.Lack) []string {
 	if taken == nil {
 		taken = map[string]bool{}
 	}
+	for _, name := range s.Made {
+		taken[name] = true
+	}
 	var out []string
 	for _, g := range s.together(l) {
-		name := free(Account{User: s.User}.rolePrefix()+"-more", taken)
-		out = append(out, words("pveum", "role", "add", name, "--privs", strings.Join(g.privs, " ")), g.command(l.Path, name, s.User, s.tokenID()))
+		privs := strings.Join(g.privs, " ")
+		name := s.Made[privs]
+		if name == "" {
+			name = free(Account{User: s.User}.rolePrefix()+"-more", taken)
+			out = append(out, words("pveum", "role", "add", name, "--privs", privs))
+		}
+		if s.Made != nil {
+			s.Made[privs] = name
+		}
+		out = append(out, g.command(l.Path, name, s.User, s.tokenID()))
 	}
 	return out
 }

@@ -168,9 +168,10 @@ func (a *applying) table(u *ui.UI, sum summaryLine, left []unfinished) error {
 		}
 		fmt.Fprintln(u.Out)
 	}
+	all := target.Remedies{}
 	for i, o := range left {
 		fmt.Fprintln(u.Out, status.Wrap(fmt.Sprintf("%s %s: %s", "✗", status.Name(o.Owner.Key), said(o.Outcome)), page.Width, "    "))
-		for _, line := range ui.HintLines(o.whatToDo(i < mostRemedies), page.Width) {
+		for _, line := range ui.HintLines(o.whatToDo(all, i < mostRemedies), page.Width) {
 			fmt.Fprintln(u.Out, line)
 		}
 	}
@@ -232,60 +233,53 @@ type unfinished struct {
 	of *target.Site
 }
 
-// mostRemedies is for how many objects it is looked up how to grant what is missing:
-// it is mostly the same for the others.
+// mostRemedies is for how many objects, and paths of one, it is looked up how to grant what is
+// missing: it is mostly the same for the others.
 const mostRemedies = 3
 
 // whatToDo says what the person can do about it.
-func (o unfinished) whatToDo(lookUp bool) []string {
+func (o unfinished) whatToDo(all target.Remedies, lookUp bool) []string {
 	switch f := o.Failure; {
 	case o.Reason == model.WaitPrivilege && o.Wait != nil && lookUp:
-		return remedies(o.of, o.Wait.Lacks)
+		return remedies(all, o.of, o.Wait.Lacks)
 	case f == nil, o.Reason != model.WaitFailed: // or it got over that
 		return nil
 	case f.Lacks != nil && lookUp:
-		return o.of.Remedy(*f.Lacks)
+		return all.For(o.of, *f.Lacks)
 	case !f.Hint.None():
 		return []string{status.CLI.Advice(f.Hint)}
 	}
 	return nil
 }
 
-// remedies say how to grant all that is missing.
-func remedies(of *target.Site, missing []model.Lack) []string {
-	var lines, last []string
-	for _, l := range missing {
-		one := of.Remedy(l)
-		lines, last = append(lines, one[:len(one)-1]...), one[len(one)-1:] // where all of it is shown
+// remedies say how to grant what is missing, on a few paths.
+func remedies(all target.Remedies, of *target.Site, missing []model.Lack) []string {
+	more := len(missing) - mostRemedies
+	lines := all.For(of, missing[:min(len(missing), mostRemedies)]...)
+	if more > 0 {
+		lines = slices.Insert(lines, len(lines)-1, fmt.Sprintf("The same on other paths: %d more.", more))
 	}
-	return append(lines, last...)
+	return lines
 }
 
-// grants say how to grant what the plans lack, on a few paths: it is mostly the same for the others.
+// grants say how to grant what the plans of the first cluster lack that lacks something.
 func grants(list []*target.Site, plans []plan.Plan) []string {
 	for i, p := range plans {
 		var missing []model.Lack
-		more := 0
+		named := map[string]bool{}
 		for _, o := range p.Objects {
 			if o.Wait == nil {
 				continue
 			}
 			for _, l := range o.Wait.Lacks {
-				switch {
-				case slices.ContainsFunc(missing, func(m model.Lack) bool { return m.Path == l.Path && slices.Equal(m.Privs, l.Privs) }):
-				case len(missing) == mostRemedies:
-					more++
-				default:
+				if key := l.Path + " " + strings.Join(l.Privs, " "); !named[key] {
+					named[key] = true
 					missing = append(missing, l)
 				}
 			}
 		}
-		lines := remedies(list[i], missing)
-		if more > 0 {
-			lines = slices.Insert(lines, len(lines)-1, fmt.Sprintf("The same on other paths: %d more.", more))
-		}
-		if len(lines) > 0 {
-			return lines
+		if len(missing) > 0 {
+			return remedies(target.Remedies{}, list[i], missing)
 		}
 	}
 	return nil

@@ -15,7 +15,27 @@ import (
 
 // Remedy says how to grant what is missing, with commands that fit what was granted
 // before, as far as these credentials may see that.
-func (c *Site) Remedy(l model.Lack) []string {
+func (c *Site) Remedy(l model.Lack) []string { return c.remedy(l, nil) }
+
+// Remedies say how to grant all that is missing, with commands that can be run one after the
+// other: the roles that they make, by privileges, for each cluster.
+type Remedies map[*Site]map[string]string
+
+// For is a [Site.Remedy] for several paths.
+func (r Remedies) For(c *Site, missing ...model.Lack) []string {
+	if r[c] == nil {
+		r[c] = map[string]string{}
+	}
+	var lines, last []string
+	for _, l := range missing {
+		one := c.remedy(l, r[c])
+		lines, last = append(lines, one[:len(one)-1]...), one[len(one)-1:] // where all of it is shown
+	}
+	return append(lines, last...)
+}
+
+// remedy is that for one path, after commands that make some roles.
+func (c *Site) remedy(l model.Lack, made map[string]string) []string {
 	creds := c.Connection.Credentials
 	lack := l
 	if l.Any {
@@ -31,6 +51,7 @@ func (c *Site) Remedy(l model.Lack) []string {
 	if err != nil {
 		return []string{what + ".", doctor}
 	}
+	sight.Made = made
 	lines := sight.Remedy(lack)
 	if len(lines) == 0 {
 		return []string{what + ": the role NoAccess forbids it now.", doctor}

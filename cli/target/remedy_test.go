@@ -74,7 +74,7 @@ func (r *rights) grantSomehow(t *rapid.T, token string) {
 // of are the privileges of somebody, as "path privilege".
 func (r *rights) of(t *rapid.T, who string) map[string]bool {
 	all := map[string]bool{}
-	for _, path := range []string{"", "/vms/9000", "/vms/100", "/storage/nfs", "/nodes/pve1"} {
+	for _, path := range []string{"", "/vms/9000", "/vms/100", "/vms/101", "/vms/102", "/pool/other", "/storage/nfs", "/nodes/pve1"} {
 		p, err := r.root.Access().Permissions(context.Background(), who, path)
 		if err != nil {
 			t.Fatal(err)
@@ -115,9 +115,14 @@ func TestRemediesWorkAsPrinted(t *testing.T) {
 			{Path: "/storage/nfs", Privs: []string{"Datastore.AllocateSpace", "Datastore.Allocate"}, Any: true},
 			{Path: "/", Privs: []string{"Sys.Modify"}},
 		}).Draw(t, "lack")
+		also := rapid.SliceOfN(rapid.SampledFrom([]model.Lack{
+			{Path: "/vms/101", Privs: []string{"VM.PowerMgmt"}},
+			{Path: "/vms/102", Privs: []string{"VM.PowerMgmt"}},
+			{Path: "/pool/other", Privs: []string{"VM.Allocate"}},
+		}), 0, 2).Draw(t, "beside it")
 		c := &Site{Wanted: manifest.Wanted{Connection: manifest.Connection{Credentials: r.creds}}, Client: connect(r.creds)}
 		before, userBefore := r.of(t, who), r.of(t, "me@pve")
-		lines := c.Remedy(l)
+		lines := Remedies{}.For(c, append([]model.Lack{l}, also...)...)
 		for _, line := range lines {
 			if command, ok := strings.CutPrefix(line, "  "); ok {
 				if _, err := pveum.Run(context.Background(), r.root, command); err != nil {
@@ -126,18 +131,17 @@ func TestRemediesWorkAsPrinted(t *testing.T) {
 			}
 		}
 		now := r.of(t, who)
-		needs := l.Privs
-		if l.Any {
-			needs = []string{privileges.Least(l.Path, needs)}
-		}
-		for _, p := range needs {
-			if !now[l.Path+" "+p] {
-				t.Errorf("%s on %s is still missing after\n%s", p, l.Path, strings.Join(lines, "\n"))
-			}
-		}
 		exactly := map[string]bool{}
-		for _, p := range needs {
-			exactly[l.Path+" "+p] = true
+		for _, l := range append([]model.Lack{l}, also...) {
+			needs := l.Privs
+			if l.Any {
+				needs = []string{privileges.Least(l.Path, needs)}
+			}
+			for _, p := range needs {
+				if exactly[l.Path+" "+p] = true; !now[l.Path+" "+p] {
+					t.Errorf("%s on %s is still missing after\n%s", p, l.Path, strings.Join(lines, "\n"))
+				}
+			}
 		}
 		for _, has := range slices.Sorted(maps.Keys(now)) {
 			if !before[has] && !exactly[has] {
