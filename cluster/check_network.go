@@ -97,9 +97,11 @@ func (r *reading) checkPodNetworks(f *File) {
 	}
 }
 
-// podNetworks are the networks of a field, or its default. Those that the VIP is in are reported.
+// podNetworks are the networks of a field, or its default. Those that overlap the machines' own network are reported: it is where
+// the VIP is, and known as a whole only if the file has it.
 func (r *reading) podNetworks(f *File, field, text, usual string) (list []netip.Prefix) {
-	vip, _ := netip.ParseAddr(f.Provider.VIP) // another check reports it
+	vip, _ := netip.ParseAddr(f.Provider.VIP) // other checks report these
+	machines, _ := netip.ParsePrefix(f.Provider.Network.Prefix)
 	for part := range strings.SplitSeq(cmp.Or(text, usual), ",") {
 		p, err := netip.ParsePrefix(strings.TrimSpace(part))
 		if err != nil {
@@ -107,6 +109,8 @@ func (r *reading) podNetworks(f *File, field, text, usual string) (list []netip.
 		}
 		list = append(list, p)
 		switch {
+		case !p.Contains(vip) && machines.IsValid() && p.Overlaps(machines):
+			r.fail(field, "%s overlaps %s, the network of the machines; give another network", p, machines)
 		case !p.Contains(vip):
 		case text == "":
 			r.fail(field, "its default %s has the VIP %s in it, and so the machines' own network; give another network", p, vip)

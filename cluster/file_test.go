@@ -134,6 +134,7 @@ func TestMistakesInTheFileAreSaidInOneSentence(t *testing.T) {
 		{"VIP that is the network", "192.168.1.200", "192.168.1.0\n  network: {prefix: 192.168.1.0/24}"},
 		{"the same address twice", "count: 2", "count: 2\n    addresses: [192.168.1.3/24, 192.168.1.3/24]"},
 		{"pods in the network of the machines", "distribution: rke2", "distribution: rke2\n  podCIDR: 192.168.0.0/16"},
+		{"pods in a part of the machines' network", page[strings.Index(page, "192.168.1.200"):strings.Index(page, "nodes:")], "192.168.1.200\n  network: {prefix: 192.168.1.0/24}\nkubernetes: {version: \"1.30\", podCIDR: 192.168.1.0/25}\n"},
 		{"a password in a URL", "nodes:", "gitops: {enabled: true, repository: \"https://me:secret@git.test/lab\"}\nnodes:"},
 		{"a token in a URL of a mirror", "distribution: rke2", "distribution: rke2\n  registries: {mirrors: {docker.io: {endpoint: [\"https://token@mirror.test\"]}}}"},
 		{"vault mode", "nodes:", "components: {vault: {enabled: true, mode: extern}}\nnodes:"},
