@@ -120,17 +120,18 @@ func (o *Observer) Mappings(ctx context.Context, kind string) error {
 // process; for key see [model.URLKey]. Without the privilege the answer is unknown.
 func (o *Observer) URL(ctx context.Context, key string) error {
 	node, url := model.ParseURLKey(key)
+	named := model.Image{URL: url}.Address()
 	if node == "" {
 		said := o.fromHere(ctx, url)
 		if ctx.Err() != nil {
-			return fmt.Errorf("look at %s: %w", url, context.Cause(ctx))
+			return fmt.Errorf("look at %s: %w", named, context.Cause(ctx))
 		}
 		o.urlSeen(key, said)
 		return nil
 	}
 	meta, err := o.client.Node(node).URLMetadata(ctx, url, nil)
 	if err != nil && !unknowable(ctx, err) {
-		return fmt.Errorf("ask %s for %s: %w", node, url, err)
+		return fmt.Errorf("ask %s for %s: %w", node, named, err)
 	}
 	said := model.URLState{Size: meta.Size}
 	switch text := serverSays(err); {

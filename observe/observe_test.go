@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/proxplane/proxplane/imagefile"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/observe"
 	"github.com/proxplane/proxplane/pve"
@@ -387,6 +389,21 @@ func TestAVMIDIsTakenOnlyByGuestsThatAreNotVisible(t *testing.T) {
 		}
 		if taken, asked := have.IDs[301]; !asked || taken {
 			t.Errorf("VMID 301 was asked about: %v, and is taken: %v", asked, taken)
+		}
+	})
+}
+
+// TestErrorsOfURLsHaveNoQuery: it may hold a secret.
+func TestErrorsOfURLsHaveNoQuery(t *testing.T) {
+	inLab(t, world(1), func(t *testing.T, l *lab) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		web := imagefile.New(http.NewFileTransport(http.Dir(t.TempDir())))
+		for _, node := range []string{"", "pve1"} {
+			err := observe.New(l.client).Fetching(web).URL(ctx, model.URLKey(node, "https://images.test/a.qcow2?sig=hunter2"))
+			if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "https://images.test/a.qcow2") {
+				t.Errorf("%q: %v", node, err)
+			}
 		}
 	})
 }
