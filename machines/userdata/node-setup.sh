@@ -17,9 +17,20 @@ esac
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# fetch URL FILE: tries for some minutes, since the network may come late.
+# again COMMAND: tries for some minutes, since the network may come late, and somebody else may be installing packages. curl has an option for
+# that since 7.71, which is newer than Ubuntu 20.04 and Rocky Linux 8.
+again() {
+  tries=30
+  until "$@"; do
+    tries=$((tries - 1))
+    [ "$tries" -gt 0 ] || return 1
+    sleep 5
+  done
+}
+
+# fetch URL FILE: downloads a file.
 fetch() {
-  curl --fail --silent --show-error --location --retry 30 --retry-delay 5 --retry-all-errors --output "$2" "$1"
+  again curl --fail --silent --show-error --location --connect-timeout 20 --output "$2" "$1"
 }
 
 # checked URL FILE SUMS: fetches a file, and keeps it only if it has the checksum that its release publishes at SUMS.
@@ -42,13 +53,24 @@ checked() {
   fi
 }
 
+# packages NAME...: installs packages.
 packages() {
   case "$os" in
-    ubuntu | debian)
-      DEBIAN_FRONTEND=noninteractive apt-get update -q
-      DEBIAN_FRONTEND=noninteractive apt-get install -q -y "$@" ;;
-    rockylinux | rhel) dnf install -y "$@" ;;
+    ubuntu | debian) again apt_install "$@" ;;
+    rockylinux | rhel) again dnf install -y "$@" ;;
   esac
+}
+
+apt_install() {
+  DEBIAN_FRONTEND=noninteractive apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y "$@"
+}
+
+# resolver FILE: has Pods ask the name servers that systemd-resolved asks, as kubeadm does. /etc/resolv.conf names systemd-resolved itself, at an
+# address that is another one in a Pod: CoreDNS would ask itself.
+resolver() {
+  if systemctl is-active --quiet systemd-resolved && ! grep -q '^resolvConf:' "$1"; then
+    echo 'resolvConf: /run/systemd/resolve/resolv.conf' >>"$1"
+  fi
 }
 
 mkdir -p "$bin" /opt/cni/bin /etc/cni/net.d /etc/kubernetes/manifests /var/lib/kubelet
@@ -115,7 +137,8 @@ if ! have runc && [ "$os" != flatcar ]; then
   chmod 0755 "$bin/runc"
   ln -sf "$bin/runc" /usr/local/sbin/runc
 fi
-if [ "$os" != flatcar ]; then
+# A template whose containerd was made ready for Kubernetes, with mirrors of registries perhaps, keeps its configuration.
+if [ "$os" != flatcar ] && ! grep -qs 'SystemdCgroup = true' /etc/containerd/config.toml; then
   mkdir -p /etc/containerd
   containerd config default | sed 's/SystemdCgroup = false/SystemdCgroup = true/' >/etc/containerd/config.toml
 fi
@@ -136,6 +159,8 @@ if [ "$("$bin/kubelet" --version 2>/dev/null || true)" != "Kubernetes $kubelet" 
   chmod 0755 "$bin/kubelet.new"
   mv -f "$bin/kubelet.new" "$bin/kubelet"
 fi
+
+resolver /var/lib/kubelet/config.yaml
 
 if have restorecon; then
   restorecon -R "$bin" /opt/cni /var/lib/kubelet || true
