@@ -26,12 +26,13 @@ func (f *machinesFlags) add(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.JoinTimeout, "join-cluster-timeout", machines.DefaultJoinTimeout, "`TIME` after which a machine of a MachineDeployment that hasn't become a node is replaced; 0: never")
 	fs.DurationVar(&f.SkipEvictionAfter, "skip-eviction-after", machines.DefaultSkipEvictionAfter, "`TIME` after which the drain of a node is skipped when its Machine is deleted")
 	fs.StringVar(&f.APIServer, "join-api-server", "", "`URL` by which machines reach Kubernetes (default: that of the ConfigMap kube-public/cluster-info, or the operator's own)")
+	fs.StringVar(&f.Releases, "kubelet-releases", machines.DefaultReleases, "`URL` where kubelets are published, to refuse versions that don't exist; empty: don't ask")
 	fs.StringSliceVar(&f.ClusterDNS, "cluster-dns", nil, "`ADDRESS` of the cluster's name server, for kubelets (default: that of the Service kube-system/kube-dns)")
 }
 
 // setUp adds the door for MachineDeployments to the operator's process.
 func (f *machinesFlags) setUp(ctx context.Context, mgr manager.Manager, o machines.Options) error {
-	o.Beside, o.JoinTimeout, o.SkipEvictionAfter, o.APIServer, o.ClusterDNS = f.Beside, f.JoinTimeout, f.SkipEvictionAfter, f.APIServer, f.ClusterDNS
+	o.Beside, o.JoinTimeout, o.SkipEvictionAfter, o.APIServer, o.ClusterDNS, o.Releases = f.Beside, f.JoinTimeout, f.SkipEvictionAfter, f.APIServer, f.ClusterDNS, strings.TrimSuffix(f.Releases, "/")
 	return machines.SetUp(ctx, mgr, o)
 }
 

@@ -88,7 +88,7 @@ func (t *turn) userData(ctx context.Context) (*userdata.Made, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the user-data: %w", err)
 	case !metav1.IsControlledBy(&s, t.m):
-		return nil, &wrongError{fmt.Sprintf("the Secret %s, which is for its user-data, belongs to something else; remove it", bootName(t.m))}
+		return nil, &wrongError{fmt.Sprintf("the Secret %s, which is for its user-data, belongs to something else; remove it", bootName(t.m)), loginAgain}
 	case good(s.CreationTimestamp.Time):
 		return t.boots.put(t.m.UID, userdata.Made{Text: string(s.Data[bootKey]), Ignition: s.Annotations[bootIgnition] == "true", Random: s.Annotations[bootRandom] == "true"}, s.CreationTimestamp.Time), nil
 	default: // nothing was made from them yet, and their token ends
@@ -152,6 +152,10 @@ func (t *turn) makeUserData(ctx context.Context) (*userdata.Made, error) {
 	if made, wait, err := t.managed(ctx); made != nil || wait || err != nil {
 		return made, err
 	}
+	version, err := t.kubeletVersion(ctx)
+	if err != nil {
+		return nil, err
+	}
 	cluster, err := join.Find(ctx, t.direct, t.Kubernetes, t.APIServer)
 	if err != nil {
 		return nil, err
@@ -165,13 +169,8 @@ func (t *turn) makeUserData(ctx context.Context) (*userdata.Made, error) {
 		return nil, err
 	}
 	c := userdata.Config{
-		OS: t.value.OperatingSystem, Name: t.m.Spec.Name, Kubelet: t.m.Spec.Versions.Kubelet, Kubeconfig: kubeconfig, CA: cluster.CA,
+		OS: t.value.OperatingSystem, Name: t.m.Spec.Name, Kubelet: version, Kubeconfig: kubeconfig, CA: cluster.CA,
 		ProviderID: fmt.Sprintf(providerIDFormat, t.m.UID), Taints: t.m.Spec.Taints, SSHKeys: t.value.SSHPublicKeys, SSHUserCA: t.value.CAPublicKey,
-	}
-	if c.Kubelet == "" {
-		if c.Kubelet, err = t.serverVersion(); err != nil {
-			return nil, fmt.Errorf("find out the API server's version: %w", err)
-		}
 	}
 	if c.ClusterDNS, err = t.nameServers(ctx); err != nil {
 		return nil, err
@@ -185,10 +184,29 @@ func (t *turn) makeUserData(ctx context.Context) (*userdata.Made, error) {
 	}
 	made, err := userdata.Make(c)
 	if err != nil {
-		return nil, &wrongError{err.Error()}
+		return nil, &wrongError{text: err.Error()}
 	}
 	made.Random = true // the token
 	return &made, nil
+}
+
+// kubeletVersion is the version of the kubelet that the machine gets. One that isn't published is refused, as no machine with it would become a node.
+func (t *turn) kubeletVersion(ctx context.Context) (string, error) {
+	text := t.m.Spec.Versions.Kubelet
+	if text == "" {
+		var err error
+		if text, err = t.serverVersion(); err != nil {
+			return "", fmt.Errorf("find out the API server's version: %w", err)
+		}
+	}
+	v, err := userdata.Version(text)
+	if err != nil {
+		return "", &wrongError{text: err.Error()}
+	}
+	if at := t.releases.missing(ctx, v); at != "" {
+		return "", &wrongError{fmt.Sprintf("versions.kubelet: there is no kubelet %s: %s doesn't exist", v, at), releaseAge}
+	}
+	return text, nil
 }
 
 // given are user-data that others have made.

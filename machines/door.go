@@ -49,6 +49,8 @@ type Options struct {
 	APIServer string
 	// ClusterDNS are the addresses of the cluster's name servers; none: that of the Service kube-dns.
 	ClusterDNS []string
+	// Releases is the URL where kubelets are published, to find out whether a version exists; empty: that isn't asked.
+	Releases string
 
 	// Namespaces are those to reconcile; none: all.
 	Namespaces []string
@@ -85,7 +87,7 @@ func SetUp(_ context.Context, mgr manager.Manager, o Options) error {
 		drainer: &drain.Drainer{Client: mgr.GetClient(), Pods: direct},
 		tokens:  &join.Tokens{Client: direct, Door: tokenDoor(o.Namespaces)},
 		metrics: newMetrics(o.Registry, mgr.GetClient()),
-		secrets: newContents(direct), boots: &boots{},
+		secrets: newContents(direct), boots: &boots{}, releases: newReleases(o.Releases),
 	}
 	r.fleet = newFleet(o, direct, log)
 	if o.Beside {

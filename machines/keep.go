@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8c.io/machine-controller/sdk/apis/cluster/common"
 	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
@@ -24,6 +25,7 @@ func (t *turn) keep(ctx context.Context) error {
 	switch {
 	case errors.As(err, &wrong):
 		t.said.failed(common.InvalidConfigurationMachineError, "Invalid", err.Error())
+		t.again = wrong.again
 		return nil
 	case err != nil:
 		return err
@@ -70,7 +72,10 @@ func (t *turn) begin(ctx context.Context) error {
 }
 
 // wrongError is something that is wrong with what is wanted.
-type wrongError struct{ text string }
+type wrongError struct {
+	text  string
+	again time.Duration // when it may be otherwise; 0: when the Machine is another one
+}
 
 func (e *wrongError) Error() string { return e.text }
 
@@ -91,6 +96,14 @@ func (t *turn) checkVersion() error {
 		return fmt.Errorf("versions.kubelet: %s is newer than the API server, which has %s; a kubelet may be as new at most", v, is)
 	}
 	return nil
+}
+
+// checkSource refuses what machine-controller refuses, too.
+func (t *turn) checkSource() error {
+	if t.m.Spec.ConfigSource == nil {
+		return nil
+	}
+	return errors.New("configSource: kubelets have no dynamic configuration since 1.24; leave it away")
 }
 
 // deployment is the MachineDeployment of a Machine, with its revision; empty: it has none.

@@ -116,11 +116,16 @@ func TestWhatIsWrongIsAConditionAndAnEvent(t *testing.T) {
 		"proxy":    {`"proxyURL":"://nowhere"`, "proxyURL"},
 		"template": {`"vmTemplateID":9999`, "9999"},
 		"delivery": {`"delivery":"snippets"`, "sshHostKeys"},
+		"source":   {`"cpuCores":2`, "configSource: kubelets have no dynamic configuration"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inLab(t, labWorld(), nil, func(t *testing.T, l *lab) {
-				l.add(machineOf("md-1", c.field))
-				m := l.until("md-1", "it says what is wrong", inPhase(phaseFailed))
+				m := machineOf("md-1", c.field)
+				if name == "source" {
+					m.Spec.ConfigSource = &corev1.NodeConfigSource{}
+				}
+				l.add(m)
+				m = l.until("md-1", "it says what is wrong", inPhase(phaseFailed))
 				if !strings.Contains(condition(m), c.want) || m.Status.ErrorMessage == nil || !strings.Contains(*m.Status.ErrorMessage, c.want) || !l.warned(c.want) {
 					t.Errorf("it says %+v", m.Status)
 				}

@@ -54,8 +54,10 @@ type reconciler struct {
 	metrics *metrics
 	secrets *contents
 	boots   *boots
-	now     func() time.Time
-	getenv  func(string) string
+
+	releases *releases
+	now      func() time.Time
+	getenv   func(string) string
 
 	server struct {
 		sync.Mutex
@@ -170,7 +172,7 @@ func (t *turn) prepare(ctx context.Context) (bool, error) {
 	}
 	var err error
 	if t.value, err = providerspec.Decode(raw(t.m)); err == nil {
-		err = t.checkVersion()
+		err = errors.Join(t.checkVersion(), t.checkSource())
 	}
 	if err != nil {
 		t.said.failed(common.InvalidConfigurationMachineError, "Invalid", oneLine(err))

@@ -28,10 +28,18 @@ var setup string
 
 // What is downloaded where the template has none.
 const (
-	containerdVersion = "2.1.4"
-	runcVersion       = "1.3.0"
-	cniVersion        = "1.7.1"
+	containerdVersion    = "2.1.4"
+	oldContainerdVersion = "1.7.27" // the last kind that kubelets before 1.23 can talk to
+	runcVersion          = "1.3.0"
+	cniVersion           = "1.7.1"
 )
+
+func containerdFor(kubelet *version.Version) string {
+	if kubelet.Minor() < stableRuntime {
+		return oldContainerdVersion
+	}
+	return containerdVersion
+}
 
 // files are those of all systems.
 func (c Config) files(v *version.Version) ([]file, error) {
@@ -40,7 +48,7 @@ func (c Config) files(v *version.Version) ([]file, error) {
 		return nil, err
 	}
 	script := strings.NewReplacer(
-		"@OS@", c.OS, "@KUBELET@", "v"+v.String(), "@CONTAINERD@", containerdVersion, "@RUNC@", runcVersion, "@CNI@", cniVersion,
+		"@OS@", c.OS, "@KUBELET@", "v"+v.WithBuildMetadata("").String(), "@CONTAINERD@", containerdFor(v), "@RUNC@", runcVersion, "@CNI@", cniVersion,
 		"@AUTO_UPDATE@", map[bool]string{true: "no", false: "yes"}[c.DisableAutoUpdate],
 	).Replace(setup)
 	files := []file{
@@ -65,6 +73,7 @@ const (
 	onlyRemote        = 24 // there is no other kind of runtime
 	taintsInConfig    = 23
 	runtimeInConfig   = 27
+	stableRuntime     = 23 // v1 of the runtime's API
 	swapMatters       = 22
 	defaultClusterDNS = "10.96.0.10" // kubeadm's
 )

@@ -175,6 +175,29 @@ func TestOldKubeletsGetFlagsInsteadOfFields(t *testing.T) {
 	}
 }
 
+// The versions of what a machine downloads go with its kubelet. Kubernetes publishes no build metadata, which API servers of RKE2 and k3s have.
+func TestWhatIsDownloadedGoesWithTheKubelet(t *testing.T) {
+	for kubelet, want := range map[string][]string{
+		"v1.22.5":        {`kubelet="v1.22.5"`, "/containerd-1.7.27-"},
+		"1.23.0":         {`kubelet="v1.23.0"`, "/containerd-2.1.4-"},
+		"v1.34.2+rke2r1": {`kubelet="v1.34.2"`, "/containerd-2.1.4-"},
+		"1.35.0-rc.1":    {`kubelet="v1.35.0-rc.1"`, "/containerd-2.1.4-"},
+	} {
+		c := config("rockylinux")
+		c.Kubelet = kubelet
+		m, err := userdata.Make(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script := files(t, m.Text)["/opt/proxplane/node-setup"].content
+		for _, text := range want {
+			if !strings.Contains(script, text) {
+				t.Errorf("%s: the script hasn't %s", kubelet, text)
+			}
+		}
+	}
+}
+
 func TestAVersionThatIsNoneIsRefused(t *testing.T) {
 	for _, text := range []string{"", "latest", "1.34", "1.x.2"} {
 		c := config("ubuntu")
