@@ -105,6 +105,17 @@ func (f *fleet) probe(ctx context.Context, login providerspec.Login) error {
 	return err
 }
 
+// idle reports whether nothing can be made for a machine now: it isn't looked after, or its Proxmox can't be used.
+func (f *fleet) idle(o model.Owner) bool {
+	b := f.of(o)
+	if b == nil {
+		return true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return b.trouble != nil
+}
+
 // of is the berth that a machine is in; nil: none.
 func (f *fleet) of(o model.Owner) *berth {
 	f.mu.Lock()

@@ -92,7 +92,8 @@ func (t *turn) drain(ctx context.Context) (bool, error) {
 
 // destroy removes the guest; false: it isn't gone yet.
 func (t *turn) destroy(ctx context.Context) (bool, error) {
-	if t.record.VMID == 0 && t.fleet.of(t.owner) == nil {
+	if t.record.VMID == 0 && !t.record.Copied && t.fleet.idle(t.owner) {
+		t.unmade = true
 		return true, nil // nothing was ever made, since that would be written down
 	}
 	var err error
@@ -113,7 +114,7 @@ func (t *turn) destroy(ctx context.Context) (bool, error) {
 	}
 	o, known, _ := t.fleet.outcome(t.berth, t.owner)
 	if known && o.State == model.StateGone {
-		return true, nil
+		return t.vacate(ctx, image.Owner)
 	}
 	if err := t.fleet.put(t.berth, vm, image); err != nil {
 		return false, err

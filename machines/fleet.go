@@ -32,12 +32,14 @@ type fleet struct {
 	lost     map[model.Owner]bool
 	going    map[model.Owner]bool // that are being removed
 	written  map[model.Owner]written
-	changing map[model.Owner]time.Time // since when machines that were up to date are changed
+	changing map[model.Owner]time.Time    // since when machines that were up to date are changed
+	released map[model.Owner]bool         // that are gone and need no template any more
+	removing map[model.Owner]site.Outcome // templates whose copies are removed
 }
 
 func newFleet(o Options, direct client.Client, log *slog.Logger) *fleet {
 	return &fleet{options: o, direct: direct, log: log, berths: map[string]*berth{}, outcomes: map[model.Owner]site.Outcome{}, lost: map[model.Owner]bool{}, going: map[model.Owner]bool{},
-		written: map[model.Owner]written{}, changing: map[model.Owner]time.Time{}}
+		written: map[model.Owner]written{}, changing: map[model.Owner]time.Time{}, released: map[model.Owner]bool{}, removing: map[model.Owner]site.Outcome{}}
 }
 
 // closing has the manager close the sites at the end.
@@ -60,9 +62,10 @@ func (f *fleet) list() []*berth {
 	return slices.Collect(maps.Values(f.berths))
 }
 
-// changed notes how a machine is.
+// changed notes how a machine is, or a template whose copies are removed.
 func (f *fleet) changed(o site.Outcome) {
 	if o.Owner.Kind != Kind {
+		f.templateChanged(o)
 		return
 	}
 	f.mu.Lock()
@@ -100,6 +103,10 @@ func (f *fleet) outcome(b *berth, o model.Owner) (out site.Outcome, known bool, 
 func (f *fleet) put(b *berth, vm model.VM, image *model.Image) error {
 	f.mu.Lock()
 	b.machines[vm.Owner] = image.Owner
+	if !vm.Deleted {
+		delete(f.released, vm.Owner)
+		delete(f.removing, image.Owner)
+	}
 	if o, known := f.outcomes[vm.Owner]; vm.Deleted && !f.going[vm.Owner] {
 		f.going[vm.Owner] = true
 		if known && o.State != model.StateGone {
@@ -110,7 +117,7 @@ func (f *fleet) put(b *berth, vm model.VM, image *model.Image) error {
 	return errors.Join(b.site.PutImage(image.Owner, *image), b.site.Put(vm.Owner, vm))
 }
 
-// forget drops a machine that is gone. The copies of its template go with the last one that is made from it.
+// forget drops a machine that is gone, or is let go. The copies of its template go with the last one that is made from it.
 func (f *fleet) forget(ctx context.Context, o model.Owner) {
 	f.mu.Lock()
 	delete(f.outcomes, o)
@@ -118,18 +125,23 @@ func (f *fleet) forget(ctx context.Context, o model.Owner) {
 	delete(f.going, o)
 	delete(f.written, o)
 	delete(f.changing, o)
+	delete(f.released, o)
 	f.mu.Unlock()
 	for _, b := range f.list() {
 		f.mu.Lock()
 		image, ours := b.machines[o]
 		delete(b.machines, o)
 		used := slices.Contains(slices.Collect(maps.Values(b.machines)), image)
+		_, removing := f.removing[image]
+		if ours && !used {
+			delete(f.removing, image)
+		}
 		f.mu.Unlock()
 		if !ours {
 			continue
 		}
 		b.site.Forget(o)
-		if used {
+		if used || removing {
 			continue
 		}
 		if err := b.site.Remove(ctx, image); err != nil {

@@ -94,6 +94,7 @@ type turn struct {
 	berth  *berth
 	node   *corev1.Node // nil: it has none yet
 	again  time.Duration
+	unmade bool // it goes because nothing was made: not if something is by now
 	said   said
 }
 

@@ -9,6 +9,7 @@ import (
 
 	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -108,8 +109,15 @@ func (t *turn) store(ctx context.Context) error {
 	if err != nil || string(b) == "{}" {
 		return err
 	}
+	if t.unmade {
+		patch = client.MergeFromWithOptions(t.before, client.MergeFromWithOptimisticLock{})
+	}
 	after := t.m.DeepCopy()
-	if err := client.IgnoreNotFound(t.client.Patch(ctx, after, patch)); err != nil {
+	switch err := client.IgnoreNotFound(t.client.Patch(ctx, after, patch)); {
+	case t.unmade && apierrors.IsConflict(err):
+		t.again = 1
+		return nil
+	case err != nil:
 		return fmt.Errorf("write the Machine: %w", err)
 	}
 	t.m.ResourceVersion = after.ResourceVersion

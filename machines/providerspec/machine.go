@@ -131,6 +131,9 @@ func (v *Value) machine(w Want, r *report) spec.Machine {
 	return m
 }
 
+// Template is the owner of the template that a machine is made from, and of its copies.
+func (v *Value) Template(of model.Owner) model.Owner { return v.image(of).Owner }
+
 // image is the template. Machines of all MachineDeployments that name the same one share it.
 func (v *Value) image(of model.Owner) *spec.Image {
 	p := &v.CloudProviderSpec

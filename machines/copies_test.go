@@ -1,0 +1,116 @@
+package machines
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/thorough"
+)
+
+// templates are the VMIDs of all templates.
+func (l *lab) templates() (ids []int) {
+	l.sim.Do(func(s *pvesim.State) {
+		for id, vm := range s.VMs {
+			if vm.Conf["template"] != "" {
+				ids = append(ids, id)
+			}
+		}
+	})
+	return ids
+}
+
+// A template on local storage is copied to the node that a machine is for. When the last Machine is gone nothing of that is left, at whichever call a process was killed.
+func TestNoCopyOfATemplateIsLeftWhenTheLastMachineIsGone(t *testing.T) {
+	stride := 4
+	if thorough.All() {
+		stride = 1
+	}
+	for at, over := 1, false; !over; at += stride {
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			w := labWorld()
+			w.Guests[0].Config["scsi0"] = "local:8,format=qcow2"
+			inLab(t, w, nil, func(t *testing.T, l *lab) {
+				m := machineOf("md-1", `"nodes":["pve2"]`, `"storage":"local"`)
+				l.add(m)
+				_, end := l.process(0, false, "md-1")
+				l.await(t.Context(), "it runs", func() bool { return l.is("md-1", phaseJoining) })
+				end()
+				if have := l.templates(); len(have) != 2 {
+					t.Fatalf("the templates are %v", have)
+				}
+				if err := l.direct.Delete(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+				gone := func() bool { return l.is("md-1", "") && len(l.templates()) == 1 }
+				ctx, end := l.process(at, false, "md-1")
+				over = l.await(ctx, "all is gone", gone)
+				end()
+				_, end = l.process(0, false, "md-1")
+				defer func() { end() }()
+				l.await(t.Context(), "the Machine is gone", func() bool { return l.is("md-1", "") })
+				time.Sleep(time.Minute)
+				if have := l.templates(); len(have) != 1 {
+					t.Errorf("the templates are %v", have)
+				}
+			})
+		})
+	}
+}
+
+// A Machine that Proxmox was never reached for has nothing there: it goes without being let go by force.
+func TestAMachineWithoutAGuestGoesThoughProxmoxRefusesTheLogin(t *testing.T) {
+	inLab(t, labWorld(), nil, func(t *testing.T, l *lab) {
+		var s corev1.Secret
+		if err := l.direct.Get(t.Context(), client.ObjectKey{Namespace: "kube-system", Name: "proxmox"}, &s); err != nil {
+			t.Fatal(err)
+		}
+		s.Data["token"] = []byte("00000000-0000-0000-0000-00000000dead")
+		if err := l.direct.Update(t.Context(), &s); err != nil {
+			t.Fatal(err)
+		}
+		l.add(machineOf("md-1"))
+		m := l.until("md-1", "its login is refused", inPhase(phaseFailed))
+		if !strings.Contains(condition(m), "LoginRefused") {
+			t.Errorf("it says %s", condition(m))
+		}
+		if err := l.direct.Delete(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		l.until("md-1", "it goes", func(m *clusterv1alpha1.Machine) bool { return m == nil })
+	})
+}
+
+// A VMID that is claimed while a Machine is let go is a guest that has to be removed first. None is claimed once it is being deleted.
+func TestNothingIsMadeForAMachineThatIsBeingDeleted(t *testing.T) {
+	inLab(t, labWorld(), nil, func(t *testing.T, l *lab) {
+		m := machineOf("md-1")
+		m.Finalizers = []string{finalizerInstance, finalizerNode}
+		l.add(m)
+		turn := &turn{reconciler: l.reconciler, m: m.DeepCopy(), before: m.DeepCopy(), owner: l.owner(m), unmade: true}
+		if err := l.fleet.claim(t.Context(), turn.owner, 123, "pve1"); err != nil {
+			t.Fatal(err)
+		}
+		turn.m.Finalizers = nil
+		if err := turn.store(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		now := l.machine("md-1")
+		if len(now.Finalizers) != 2 || recordOf(now).VMID != 123 || turn.again == 0 {
+			t.Errorf("finalizers %v, %+v, again after %v", now.Finalizers, recordOf(now), turn.again)
+		}
+		if err := l.direct.Delete(t.Context(), now); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.fleet.claim(t.Context(), turn.owner, 124, "pve1"); !errors.Is(err, errDeleted) {
+			t.Errorf("it was claimed: %v", err)
+		}
+	})
+}
