@@ -3,12 +3,14 @@ package machines
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/proxplane/proxplane/pvesim"
@@ -94,23 +96,44 @@ func TestNothingIsMadeForAMachineThatIsBeingDeleted(t *testing.T) {
 		m := machineOf("md-1")
 		m.Finalizers = []string{finalizerInstance, finalizerNode}
 		l.add(m)
-		turn := &turn{reconciler: l.reconciler, m: m.DeepCopy(), before: m.DeepCopy(), owner: l.owner(m), unmade: true}
+		turn := &turn{reconciler: l.reconciler, m: m.DeepCopy(), before: m.DeepCopy(), owner: l.owner(m)}
 		if err := l.fleet.claim(t.Context(), turn.owner, 123, "pve1"); err != nil {
 			t.Fatal(err)
 		}
 		turn.m.Finalizers = nil
-		if err := turn.store(t.Context()); err != nil {
-			t.Fatal(err)
+		if err := turn.store(t.Context()); !apierrors.IsConflict(err) {
+			t.Errorf("the Machine is let go: %v", err)
 		}
 		now := l.machine("md-1")
-		if len(now.Finalizers) != 2 || recordOf(now).VMID != 123 || turn.again == 0 {
-			t.Errorf("finalizers %v, %+v, again after %v", now.Finalizers, recordOf(now), turn.again)
+		if len(now.Finalizers) != 2 || recordOf(now).VMID != 123 {
+			t.Errorf("finalizers %v, %+v", now.Finalizers, recordOf(now))
 		}
 		if err := l.direct.Delete(t.Context(), now); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.fleet.claim(t.Context(), turn.owner, 124, "pve1"); !errors.Is(err, errDeleted) {
 			t.Errorf("it was claimed: %v", err)
+		}
+	})
+}
+
+// Finalizers of others, which have come since the Machine was read, stay.
+func TestFinalizersOfOthersStay(t *testing.T) {
+	inLab(t, labWorld(), nil, func(t *testing.T, l *lab) {
+		m := machineOf("md-1")
+		l.add(m)
+		turn := &turn{reconciler: l.reconciler, m: m.DeepCopy(), before: m.DeepCopy(), owner: l.owner(m)}
+		m.Finalizers = []string{"example.com/backup"}
+		if err := l.direct.Update(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		turn.m.Finalizers = []string{finalizerInstance, finalizerNode}
+		if err := turn.store(t.Context()); !apierrors.IsConflict(err) {
+			t.Errorf("it is written: %v", err)
+		}
+		made := l.until("md-1", "it is made", inPhase(phaseJoining))
+		if !slices.Equal(made.Finalizers, []string{"example.com/backup", finalizerInstance, finalizerNode}) {
+			t.Errorf("the finalizers are %v", made.Finalizers)
 		}
 	})
 }

@@ -93,8 +93,7 @@ func (t *turn) drain(ctx context.Context) (bool, error) {
 // destroy removes the guest; false: it isn't gone yet.
 func (t *turn) destroy(ctx context.Context) (bool, error) {
 	if t.record.VMID == 0 && !t.record.Copied && t.fleet.idle(t.owner) {
-		t.unmade = true
-		return true, nil // nothing was ever made, since that would be written down
+		return true, nil // nothing was ever made: that would be written down, and then the finalizers stay
 	}
 	var err error
 	if t.value, err = providerspec.Decode(raw(t.m)); err != nil {

@@ -11,6 +11,7 @@ import (
 	"k8c.io/machine-controller/sdk/apis/cluster/common"
 	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -94,7 +95,6 @@ type turn struct {
 	berth  *berth
 	node   *corev1.Node // nil: it has none yet
 	again  time.Duration
-	unmade bool // it goes because nothing was made: not if something is by now
 	said   said
 }
 
@@ -120,6 +120,9 @@ func (r *reconciler) Reconcile(ctx context.Context, q reconcile.Request) (reconc
 	if err != nil && ctx.Err() != nil {
 		return reconcile.Result{}, nil //nolint:nilerr // it is being stopped: nothing went wrong
 	}
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: conflictPause}, nil // somebody else has written it
+	}
 	if err != nil {
 		r.metrics.errors.Inc()
 		r.log.Warn("reconcile", "machine", q.NamespacedName, "error", err)
@@ -127,6 +130,9 @@ func (r *reconciler) Reconcile(ctx context.Context, q reconcile.Request) (reconc
 	}
 	return reconcile.Result{RequeueAfter: t.again}, nil
 }
+
+// conflictPause is how soon a Machine is looked at again that somebody else has written.
+const conflictPause = 100 * time.Millisecond
 
 // foreign says of a Machine of another provider that nobody makes it, where nobody else does.
 func (r *reconciler) foreign(m *clusterv1alpha1.Machine) {

@@ -9,7 +9,6 @@ import (
 
 	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -109,15 +108,11 @@ func (t *turn) store(ctx context.Context) error {
 	if err != nil || string(b) == "{}" {
 		return err
 	}
-	if t.unmade {
+	if !slices.Equal(t.m.Finalizers, t.before.Finalizers) { // a list, which a patch replaces: not if somebody has written the Machine meanwhile
 		patch = client.MergeFromWithOptions(t.before, client.MergeFromWithOptimisticLock{})
 	}
 	after := t.m.DeepCopy()
-	switch err := client.IgnoreNotFound(t.client.Patch(ctx, after, patch)); {
-	case t.unmade && apierrors.IsConflict(err):
-		t.again = 1
-		return nil
-	case err != nil:
+	if err := client.IgnoreNotFound(t.client.Patch(ctx, after, patch)); err != nil {
 		return fmt.Errorf("write the Machine: %w", err)
 	}
 	t.m.ResourceVersion = after.ResourceVersion
