@@ -22,6 +22,7 @@ type berth struct {
 	machines map[model.Owner]model.Owner // whose templates they are made from
 	trouble  *plan.Wait
 	since    time.Time
+	empty    time.Time // since when there is no machine in it; zero: there is one, or nobody has looked
 }
 
 // at is the berth of a login, which is opened if it isn't yet. The error says that new secrets don't work; the
@@ -31,6 +32,9 @@ func (f *fleet) at(ctx context.Context, login providerspec.Login) (*berth, error
 	defer f.logins.Unlock()
 	f.mu.Lock()
 	b := f.berths[login.Source]
+	if b != nil {
+		b.empty = time.Time{} // a machine is about to come
+	}
 	f.mu.Unlock()
 	if b == nil {
 		b = &berth{machines: map[model.Owner]model.Owner{}}
@@ -72,6 +76,32 @@ func (f *fleet) at(ctx context.Context, login providerspec.Login) (*berth, error
 
 // verifyMachines is within which time the configs of all machines are read again: machines are replaced, and nobody is to change them by hand.
 const verifyMachines = 24 * time.Hour
+
+// emptyAge is how long a berth without machines stays: those that are replaced by others log in again at once.
+const emptyAge = 10 * time.Minute
+
+// closeEmpty closes berths that have had no machines for a while: their clusters aren't asked any more.
+func (f *fleet) closeEmpty(now time.Time) {
+	f.logins.Lock()
+	defer f.logins.Unlock()
+	var left []*berth
+	f.mu.Lock()
+	for source, b := range f.berths {
+		switch {
+		case len(b.machines) > 0:
+			b.empty = time.Time{}
+		case b.empty.IsZero():
+			b.empty = now
+		case now.Sub(b.empty) >= emptyAge:
+			delete(f.berths, source)
+			left = append(left, b)
+		}
+	}
+	f.mu.Unlock()
+	for _, b := range left {
+		b.site.Close()
+	}
+}
 
 // open connects. Whether Proxmox can be reached shows later.
 func (f *fleet) open(b *berth, login providerspec.Login) error {

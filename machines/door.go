@@ -93,9 +93,10 @@ func SetUp(_ context.Context, mgr manager.Manager, o Options) error {
 	if o.Beside {
 		log.Info("machine-controller controls MachineDeployments and MachineSets; only Machines whose cloudProvider is proxmox are looked after here")
 	} else {
+		m := scalable{mgr, newParents(direct)}
 		for name, add := range map[string]func() error{
-			"MachineDeployments":             func() error { return machinedeployment.Add(scalable{mgr}, zapLogger(log)) },
-			"MachineSets":                    func() error { return machineset.Add(scalable{mgr}, zapLogger(log)) },
+			"MachineDeployments":             func() error { return machinedeployment.Add(m, zapLogger(log)) },
+			"MachineSets":                    func() error { return machineset.Add(m, zapLogger(log)) },
 			"progress of MachineDeployments": func() error { return watchProgress(mgr, r.events) },
 		} {
 			if err := add(); err != nil {

@@ -42,12 +42,20 @@ func newFleet(o Options, direct client.Client, log *slog.Logger) *fleet {
 		written: map[model.Owner]written{}, changing: map[model.Owner]time.Time{}, released: map[model.Owner]bool{}, removing: map[model.Owner]site.Outcome{}}
 }
 
-// closing has the manager close the sites at the end.
+// closing has the manager close the sites at the end, and those without machines earlier.
 type closing struct{ *fleet }
 
 // Start is called by the manager.
 func (c closing) Start(ctx context.Context) error {
-	<-ctx.Done()
+	each := time.NewTicker(time.Minute)
+	defer each.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case now := <-each.C:
+			c.closeEmpty(now)
+		}
+	}
 	c.logins.Lock()
 	defer c.logins.Unlock()
 	for _, b := range c.list() {

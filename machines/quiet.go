@@ -2,6 +2,7 @@ package machines
 
 import (
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -13,7 +14,7 @@ func (m scalable) GetEventRecorderFor(name string) recorder.EventRecorder {
 	return quiet{m.Manager.GetEventRecorderFor(name)} //nolint:staticcheck // machine-controller's controllers ask for it
 }
 
-// quiet leaves out that somebody else has written an object first: machine-controller's controllers make a warning of it, and try again at once.
+// quiet leaves out that somebody else has written an object first, or is deleting it: machine-controller's controllers make a warning of it, and try again at once.
 type quiet struct{ recorder.EventRecorder }
 
 // Eventf emits an event.
@@ -23,8 +24,9 @@ func (q quiet) Eventf(o runtime.Object, kind, reason, format string, args ...any
 	}
 }
 
-// conflict reports whether something is the error that somebody else has written an object first.
+// conflict reports whether something is the error that somebody else has written an object first, or is deleting it. machine-controller's controllers make other
+// errors of the latter.
 func conflict(v any) bool {
 	err, ok := v.(error)
-	return ok && apierrors.IsConflict(err)
+	return ok && (apierrors.IsConflict(err) || strings.Contains(err.Error(), errNoMore.Error()))
 }

@@ -15,17 +15,32 @@ import (
 // refuses an object without one. machine-controller's types lack the field, so that its controller would drop it with each status.
 const labelSelector = "labelSelector"
 
-// scalable is a manager whose client keeps the selector and the conditions in the status of MachineDeployments.
-type scalable struct{ manager.Manager }
+// scalable is a manager for machine-controller's controllers. Its client keeps the selector and the conditions in the status of MachineDeployments, and makes no
+// Machine of a MachineSet that is being deleted.
+type scalable struct {
+	manager.Manager
+	parents *parents
+}
 
 // GetClient gives that client.
 func (m scalable) GetClient() client.Client {
-	return selecting{m.Manager.GetClient(), m.Manager.GetCache()}
+	return selecting{m.Manager.GetClient(), m.Manager.GetCache(), m.parents}
 }
 
 type selecting struct {
 	client.Client
-	cache client.Reader
+	cache   client.Reader
+	parents *parents
+}
+
+// Create creates an object.
+func (c selecting) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+	if m, ok := o.(*clusterv1alpha1.Machine); ok {
+		if err := c.parents.wants(ctx, m); err != nil {
+			return err
+		}
+	}
+	return c.Client.Create(ctx, o, opts...)
 }
 
 // Status gives what writes statuses.
