@@ -84,6 +84,14 @@ one, is gone in Proxmox VE 9.`,
 			for _, line := range role.Commands {
 				u.Say("  %s", line)
 			}
+			if len(role.Copies) > 0 {
+				u.Say("")
+				u.Say("Where a template is on local storage, and machines are placed on other nodes, it is copied there. That also takes")
+				for _, g := range role.Copies {
+					u.Say("  %s on %s", strings.Join(g.Names(), " "), g.Path)
+				}
+				u.Say("With copies: never in cloudProviderSpec nothing is copied.")
+			}
 			u.Say("")
 			u.Say("The privileges of machine-controller's page:")
 			for _, p := range role.Page {

@@ -20,7 +20,8 @@ import (
 type Role struct {
 	Release  int // major version of Proxmox
 	Grants   []privileges.Grant
-	Commands []string // for a shell on a node
+	Copies   []privileges.Grant // further ones where a template is on local storage, and copied to other nodes
+	Commands []string           // for a shell on a node
 	Page     []PagePrivilege
 }
 
@@ -54,10 +55,32 @@ func RoleOf(text []byte, release int, token string) (Role, error) {
 	user, name, _ := strings.Cut(token, "!")
 	account := privileges.Account{User: user, Token: name, NewUser: true, NewToken: true}
 	out := Role{Release: release, Grants: needs.Grants, Commands: account.Commands(needs.Grants)}
+	with, err := privileges.For(want, privileges.Facts{Release: release, Apart: true})
+	if err != nil {
+		return Role{}, err
+	}
+	out.Copies = further(with.Grants, needs.Grants)
 	for _, priv := range page {
 		out.Page = append(out.Page, judged(priv, release, needs.Grants))
 	}
 	return out, nil
+}
+
+// further is what some grants have that others haven't, there or above.
+func further(all, have []privileges.Grant) (more []privileges.Grant) {
+	has := func(path, priv string) bool {
+		return slices.ContainsFunc(have, func(g privileges.Grant) bool {
+			return (g.Path == path || g.Below && strings.HasPrefix(path, g.Path+"/")) && slices.Contains(g.Names(), priv)
+		})
+	}
+	for _, g := range all {
+		path := g.Path
+		g.Privs = slices.DeleteFunc(slices.Clone(g.Privs), func(p privileges.Priv) bool { return has(path, p.Name) })
+		if len(g.Privs) > 0 {
+			more = append(more, g)
+		}
+	}
+	return more
 }
 
 // judged says what is true of a privilege of the page.

@@ -1,6 +1,7 @@
 package machines_test
 
 import (
+	"bytes"
 	"os"
 	"slices"
 	"strings"
@@ -30,6 +31,14 @@ func TestTheRoleOfAMachineDeployment(t *testing.T) {
 		}
 		if has(c.not) {
 			t.Errorf("%d: %s isn't one of this release", release, c.not)
+		}
+		// The page's template is on local storage, and copied to other nodes: machines are made from copies, too.
+		if c := r.Copies; len(c) != 1 || c[0].Path != "/vms" || !slices.Equal(c[0].Names(), []string{"VM.Clone", "VM.Migrate"}) {
+			t.Errorf("%d: copies take %+v", release, c)
+		}
+		alone, err := machines.RoleOf(bytes.Replace(text, []byte("vmTemplateID: 9000"), []byte("vmTemplateID: 9000\n            copies: never"), 1), release, "mc@pve!token")
+		if err != nil || len(alone.Copies) > 0 {
+			t.Errorf("%d: without copies, they take %+v: %v", release, alone.Copies, err)
 		}
 		all := strings.Join(r.Commands, "\n")
 		if !strings.Contains(all, "pveum role add") || !strings.Contains(all, "mc@pve!token") || strings.Contains(all, c.not) {

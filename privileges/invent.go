@@ -14,6 +14,12 @@ import (
 // on all.
 const unnamed = "?"
 
+// Where templates are that are copied to other nodes.
+const (
+	apartNode    = unnamed + "template"
+	apartStorage = unnamed + "local"
+)
+
 // What invented clusters have: enough of everything.
 const (
 	muchMemory = 1 << 50
@@ -33,6 +39,9 @@ func (l *life) invent() {
 	l.w.Live = func(*model.Guest, string) bool { return false } // so that guests have to be restarted
 	for _, name := range l.nodes() {
 		l.w.Nodes[name] = &model.Node{Name: name, Online: true, CPUs: muchCPU, Memory: muchMemory}
+	}
+	if l.apart {
+		l.w.Nodes[apartNode] = &model.Node{Name: apartNode, Online: true, CPUs: muchCPU, Memory: muchMemory}
 	}
 	for _, i := range l.want.Images {
 		if i.Made() {
@@ -94,7 +103,11 @@ func (l *life) inventTemplates(i model.Image) {
 		l.unsure("%s isn't seen: it isn't there, or VM.Audit on it is missing", sourceName(i))
 		vmid := cmp.Or(i.VMID, unseenVMID+len(l.w.Guests))
 		l.stands[vmid] = vmPath(i.VMID)
-		seen = []*model.Guest{{VMID: vmid, Name: i.Template, Node: l.nodes()[0], Template: true, Pool: i.Pool, Tags: strings.Fields(i.Tag)}}
+		node := l.nodes()[0]
+		if l.apart {
+			node = apartNode
+		}
+		seen = []*model.Guest{{VMID: vmid, Name: i.Template, Node: node, Template: true, Pool: i.Pool, Tags: strings.Fields(i.Tag)}}
 	}
 	for _, g := range seen {
 		one := *g
@@ -103,6 +116,9 @@ func (l *life) inventTemplates(i model.Image) {
 		}
 		if one.Config = configOf(g); one.Config == nil {
 			storage := cmp.Or(i.DiskStorage, unnamed)
+			if l.apart {
+				storage = apartStorage
+			}
 			one.Config = l.guess(storage)
 		}
 		one.Status, one.Lock, one.Snapshots = model.StatusStopped, "", []model.SnapshotInfo{}
@@ -192,7 +208,11 @@ func (l *life) inventStorage(name string, content ...string) {
 	}
 	s := l.w.Storages[name]
 	if s == nil {
-		s = &model.Storage{Name: name, Type: "nfs", Shared: true, Content: map[string]bool{"images": true}, OnNode: map[string]model.Room{}}
+		kind := "nfs"
+		if name == apartStorage {
+			kind = "lvmthin"
+		}
+		s = &model.Storage{Name: name, Type: kind, Shared: name != apartStorage, Content: map[string]bool{"images": true}, OnNode: map[string]model.Room{}}
 		l.w.Storages[name] = s
 	}
 	if len(s.OnNode) == 0 {

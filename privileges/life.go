@@ -28,6 +28,8 @@ type life struct {
 	stands map[int]string
 	// guessed: templates that can't be read are guessed, drive: with a cloud-init drive.
 	guessed, drive bool
+	// apart: their disks are on local storage of a node that no guest is placed on, so that they are copied.
+	apart bool
 }
 
 // all lives through everything that may happen: once with all nodes, and once with each
@@ -44,6 +46,13 @@ func (l *life) all() {
 	if l.guessed {
 		l.drive = true
 		l.live(l.want, firstDays())
+	}
+	if l.guessed && l.at.Apart {
+		l.apart = true
+		for _, node := range l.places() {
+			l.live(pinned(l.want, node), firstDays())
+		}
+		l.apart = false
 	}
 	fetches := slices.ContainsFunc(l.want.Images, func(i model.Image) bool { return i.URL != "" })
 	for _, node := range l.places() {

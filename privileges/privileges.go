@@ -18,6 +18,8 @@ type Facts struct {
 	Zones   map[string]string // of SDN's VNets; other bridges are in localnetwork
 	// TagsRestricted means that the data centre lets only privileged users create tags.
 	TagsRestricted bool
+	// Apart says that templates that aren't seen may be on local storage of other nodes than guests, so that they are copied.
+	Apart bool
 	// Moves includes the privileges to move guests and drain nodes.
 	Moves bool
 	// Inside are the kinds of actions inside of guests (see [model.Facts]) whose privileges are included.
