@@ -3,6 +3,8 @@ package machines_test
 import (
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -39,11 +41,20 @@ func message(m machine) (reason, text string) {
 
 func TestWhatIsWrongIsSaidAndNothingIsLeft(t *testing.T) {
 	t.Parallel()
-	s := begin(t)
+	releases := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.URL.Path, "/v1.30.1/") {
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(releases.Close)
+	s := begin(t, "--kubelet-releases", releases.URL)
+	s.secret("wrong", "c0ffee00-0000-4000-8000-00000000dead")
 	cases := map[string]struct {
 		pool         pool
 		reason, want string
 	}{
+		"token":    {pool{secret: "wrong"}, "CreateError", "Proxmox refuses the login"},
+		"missing":  {pool{kubelet: "1.30.99"}, "InvalidConfiguration", "there is no kubelet 1.30.99"},
 		"secret":   {pool{secret: "nobodys"}, "InvalidConfiguration", "there is no Secret"},
 		"template": {pool{template: 9999}, "InvalidConfiguration", "9999"},
 		"small":    {pool{disk: 4}, "InvalidConfiguration", "8 GiB"},
