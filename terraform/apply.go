@@ -149,13 +149,11 @@ func (r *base) apply(ctx context.Context, limit time.Duration, req request, stat
 	stays := func(o model.Owner) bool { return slices.Contains(stay, o) }
 	w.wanted.Desired, w.leaves = without(w.wanted.Desired, stays), slices.DeleteFunc(w.leaves, stays)
 	r.door.want(s, w.key, w.wanted.Desired)
-	outcomes, err := r.door.settle(ctx, s, w.owners, site.Ready)
-	if err == nil {
-		_, err = r.door.settle(ctx, s, w.leaves, site.Gone)
-	}
-	if err != nil {
-		diags.AddError(failure(err))
-		if errors.Is(err, context.Canceled) {
+	outcomes, errs := r.door.settle(ctx, s, w.owners, site.Ready)
+	_, left := r.door.settle(ctx, s, w.leaves, site.Gone)
+	if errs = append(errs, left...); len(errs) > 0 {
+		diags.Append(failures(errs)...)
+		if errors.Is(errors.Join(errs...), context.Canceled) {
 			return interrupted
 		}
 		if req.before == nil && untouched(s, w) {
@@ -284,8 +282,8 @@ func (r *base) Delete(ctx context.Context, req resource.DeleteRequest, resp *res
 	stays := func(o model.Owner) bool { return slices.Contains(stay, o) }
 	w.owners = slices.DeleteFunc(w.owners, stays)
 	r.door.want(s, w.key, without(r.kind.leave(w.wanted.Desired), stays))
-	if _, err := r.door.settle(ctx, s, w.owners, site.Gone); err != nil {
-		resp.Diagnostics.AddError(failure(err))
+	if _, errs := r.door.settle(ctx, s, w.owners, site.Gone); len(errs) > 0 {
+		resp.Diagnostics.Append(failures(errs)...)
 		return
 	}
 	r.door.forget(s, w.key)

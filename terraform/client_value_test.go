@@ -2,6 +2,7 @@ package terraform_test
 
 import (
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -100,4 +101,40 @@ func valueOf(kind tftypes.Type, v any) tftypes.Value {
 		return tftypes.NewValue(kind, all)
 	}
 	return tftypes.NewValue(kind, v)
+}
+
+// plannedVMIDs are the VMIDs that a plan shows.
+func (c *client) plannedVMIDs(s step) (list []int) {
+	c.Helper()
+	v, err := s.planned.Unmarshal(c.types[s.of.kind])
+	if err != nil {
+		c.Fatal(err)
+	}
+	return c.vmids(v)
+}
+
+// vmids are the VMIDs of the machines of a resource.
+func (c *client) vmids(of tftypes.Value) (list []int) {
+	c.Helper()
+	found, _, err := tftypes.WalkAttributePath(of, tftypes.NewAttributePath().WithAttributeName("machines"))
+	var machines []tftypes.Value
+	if err == nil {
+		err = found.(tftypes.Value).As(&machines)
+	}
+	for _, m := range machines {
+		var all map[string]tftypes.Value
+		var id big.Float
+		if err == nil {
+			err = m.As(&all)
+		}
+		if err == nil {
+			err = all["vmid"].As(&id)
+		}
+		n, _ := id.Int64()
+		list = append(list, int(n))
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+	return list
 }

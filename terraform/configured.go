@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -35,6 +36,24 @@ type blockError struct{ err error }
 
 func (e *blockError) Error() string { return e.err.Error() }
 func (e *blockError) Unwrap() error { return e.err }
+
+// failures says why objects of one resource aren't as they were waited for: of the first ones in full, and of the others which they are.
+func failures(errs []error) (diags diag.Diagnostics) {
+	const shown = 3
+	var others []string
+	for i, err := range errs {
+		summary, detail := failure(err)
+		if i < shown {
+			diags.AddError(summary, detail)
+			continue
+		}
+		others = append(others, summary)
+	}
+	if len(others) > 0 {
+		diags.AddError(fmt.Sprintf("Nor are %d others", len(others)), strings.Join(others, "\n"))
+	}
+	return diags
+}
 
 // failure says why something isn't as it was waited for.
 func failure(err error) (summary, detail string) {

@@ -2,7 +2,6 @@ package terraform
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"sync"
 
@@ -117,15 +116,17 @@ func keys(want model.Desired) (all []model.Key) {
 	return all
 }
 
-// settle waits until some objects are as they are wanted.
-func (d *door) settle(ctx context.Context, s *site.Site, owners []model.Owner, until site.Until) (map[model.Key]site.Outcome, error) {
-	outcomes := map[model.Key]site.Outcome{}
+// settle waits for each of some objects until it is as it is wanted, or can't get there. What fails with one keeps none of the others from
+// being finished: the provider ends when nobody waits any more.
+func (d *door) settle(ctx context.Context, s *site.Site, owners []model.Owner, until site.Until) (outcomes map[model.Key]site.Outcome, errs []error) {
+	outcomes = map[model.Key]site.Outcome{}
 	for _, o := range owners {
 		out, err := s.Await(ctx, o, until)
 		if err != nil {
-			return outcomes, fmt.Errorf("%w", err)
+			errs = append(errs, err)
+			continue
 		}
 		outcomes[o.Key] = out
 	}
-	return outcomes, nil
+	return outcomes, errs
 }
