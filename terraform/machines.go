@@ -3,6 +3,7 @@ package terraform
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -265,7 +266,12 @@ func asPlanned(ctx context.Context, list []aMachine, state tfsdk.State) diag.Dia
 	for i := range list {
 		m := &list[i]
 		for _, p := range planned {
-			if !p.Name.Equal(m.Name) || !p.VMID.Equal(m.VMID) {
+			if !p.Name.Equal(m.Name) || p.VMID.IsUnknown() {
+				continue
+			}
+			if !p.VMID.Equal(m.VMID) { // Terraform would call it a defect of the provider, and destroy the machine next time
+				diags.AddError(m.Name.ValueString()+" has another VMID than planned", fmt.Sprintf("Since the plan was made, somebody else has taken VMID %d. The machine is VM %d, and is as it should be. Apply again: "+
+					"that takes it into the state as it is.", p.VMID.ValueInt64(), m.VMID.ValueInt64()))
 				continue
 			}
 			m.Node, m.State = known(p.Node, m.Node), known(p.State, m.State)

@@ -1,12 +1,14 @@
 package terraform_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/test/kit/sim"
 )
@@ -250,5 +252,43 @@ func TestAnAddressThatChangesBreaksNoApply(t *testing.T) {
 				t.Errorf("it has %v\n%s", c.addresses(of), said)
 			}
 		})
+	}
+}
+
+// A VMID that somebody takes after the plan was made is another one when it is applied: Terraform holds the provider to what it planned. The machine
+// isn't destroyed for that.
+func TestAVMIDIsTakenAfterThePlan(t *testing.T) {
+	const kind = "proxplane_virtual_machine"
+	c := start(t)
+	s, said := c.plan(c.none(kind), small("web"))
+	if said.failed {
+		t.Fatal(said)
+	}
+	planned := c.plannedVMIDs(s)[0]
+	if err := c.sim.Call(t.Context(), "POST", "/nodes/pve1/qemu", pve.Params{"vmid": fmt.Sprint(planned), "name": "other", "memory": "512"}); err != nil {
+		t.Fatal(err)
+	}
+	c.connect(c.login())
+	of, said := c.apply(s)
+	if !said.failed || !strings.Contains(said.text, "web has another VMID than planned") || c.text(of, "id") != "shop/web (unfinished)" {
+		t.Fatalf("it is %v\n%s", of.state, said)
+	}
+	uuid := c.conf("web")["smbios1"]
+	c.connect(c.login())
+	if of, said = c.read(of); said.failed {
+		t.Fatal(said)
+	}
+	if s, said = c.planBeside(c.none(kind), small("web")); said.failed || !strings.Contains(said.text, "web isn't replaced") { // of what is tainted, the prior state is null
+		t.Fatal(said)
+	}
+	c.connect(c.login())
+	if c.deleted(of, s.private); c.conf("web")["smbios1"] != uuid {
+		t.Fatal("it was destroyed")
+	}
+	if of, said = c.apply(s); said.failed || c.text(of, "id") != "shop/web" || c.vmids(of.state)[0] == planned {
+		t.Errorf("it is %v\n%s", of.state, said)
+	}
+	if c.conf("other") == nil {
+		t.Error("the other machine is gone")
 	}
 }
