@@ -42,6 +42,7 @@ func start(t *testing.T) *client {
 	w.Guests = append(w.Guests, pvesim.WorldGuest{ID: 900, Node: "pve1", Template: true, Config: map[string]string{
 		"name": "other-template", "ostype": "l26", "scsihw": "virtio-scsi-single", "scsi0": "local:8,format=qcow2", "boot": "order=scsi0",
 	}})
+	w.Containers = append(w.Containers, pvesim.WorldContainer{ID: 950, Node: "pve1", Config: map[string]string{"hostname": "box"}})
 	server, err := sim.Start(w)
 	if err != nil {
 		t.Fatal(err)

@@ -34,14 +34,18 @@ func guestCalled(ctx context.Context, s *site.Site, id string) (*model.Guest, er
 		slices.Sort(ids)
 		return nil, fmt.Errorf("%s may be one of several VMs: %s. Say which one by its VMID", id, strings.Join(ids, ", "))
 	}
-	g := list[0]
+	return list[0], noMachine(list[0])
+}
+
+// noMachine says what a guest is if no resource can be it.
+func noMachine(g *model.Guest) error {
 	switch {
 	case g.Template:
-		return nil, fmt.Errorf("VM %d is a template: name it in an image, such as image = { source = %q }", g.VMID, g.Name)
+		return fmt.Errorf("VM %d is a template: name it in an image, such as image = { source = %q }", g.VMID, g.Name)
 	case g.Container:
-		return nil, fmt.Errorf("%d is a container, and no VM", g.VMID)
+		return fmt.Errorf("%d is a container, and no VM", g.VMID)
 	}
-	return g, nil
+	return nil
 }
 
 func guestsCalled(ctx context.Context, s *site.Site, id string) (list []*model.Guest, err error) {

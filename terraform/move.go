@@ -1,9 +1,11 @@
 package terraform
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -23,8 +25,15 @@ func (r *machine) MoveState(context.Context) []resource.StateMover {
 // formerState is what is read from the state of another provider's machine.
 type formerState struct {
 	Name   string `json:"name"`
-	VMID   int    `json:"vmid"`  // Telmate's proxmox_vm_qemu
+	ID     string `json:"id"`    // Telmate's: pve1/qemu/104
+	VMID   int    `json:"vmid"`  // Telmate's proxmox_vm_qemu has it where its configuration said so
 	VMIDOf int    `json:"vm_id"` // bpg's proxmox_virtual_environment_vm
+}
+
+// vmid is the VMID of the machine; 0: the state names none.
+func (s formerState) vmid() int {
+	ofID, _ := strconv.Atoi(s.ID[strings.LastIndex(s.ID, "/")+1:])
+	return cmp.Or(s.VMID, s.VMIDOf, max(ofID, 0))
 }
 
 func (r *machine) moved(ctx context.Context, req resource.MoveStateRequest, resp *resource.MoveStateResponse) {
@@ -36,7 +45,7 @@ func (r *machine) moved(ctx context.Context, req resource.MoveStateRequest, resp
 		resp.Diagnostics.AddError("The former state can't be read", err.Error())
 		return
 	}
-	vmid := max(was.VMID, was.VMIDOf)
+	vmid := was.vmid()
 	if vmid == 0 {
 		resp.Diagnostics.AddError("The former state names no VM", fmt.Sprintf("The state of the %s has no VMID.", req.SourceTypeName))
 		return
@@ -61,21 +70,24 @@ func (r *machine) arrive(ctx context.Context, req resource.ReadRequest, resp *re
 	if !ok {
 		return false
 	}
-	there := false
-	err := s.View(ctx, func(have *model.Observed) { there = have.Guests[p.VMID] != nil })
-	if err == nil && !there {
+	var g *model.Guest
+	err := s.View(ctx, func(have *model.Observed) { g = have.Guests[p.VMID] })
+	if err == nil && g == nil {
 		resp.State.RemoveResource(ctx)
 		return false
 	}
 	if err == nil {
+		if err := noMachine(g); err != nil {
+			resp.Diagnostics.AddError("It can't be moved here", fmt.Sprintf("%v. Leave it to its provider: take the moved block out.", err))
+			return false
+		}
 		err = s.Observer().Examine(ctx, p.VMID)
 	}
 	if err != nil {
 		resp.Diagnostics.AddError(failure(err))
 		return false
 	}
-	g := s.Observer().Snapshot().Guests[p.VMID]
-	if g == nil || !p.is(g) {
+	if g = s.Observer().Snapshot().Guests[p.VMID]; g == nil || g.Config == nil || !p.is(g) {
 		resp.Diagnostics.AddError("Another machine has the VMID", fmt.Sprintf("The former provider's state says that VM %d is %s, and in Proxmox it is called otherwise. Import the one that is meant instead.", p.VMID, p.Called))
 		return false
 	}

@@ -27,18 +27,24 @@ func (c *client) byHand(name string, vmid string, conf pve.Params) {
 // A moved block takes a machine of Telmate's or bpg's provider over: nothing is done when planning, and applying it
 // changes nothing but whose it is.
 func TestMachinesOfOtherProvidersAreMovedHere(t *testing.T) {
-	for from, state := range map[string]values{
-		"proxmox_vm_qemu":                {"id": "pve1/qemu/8100", "vmid": 8100, "name": "Old-Web", "memory": 1024},
-		"proxmox_virtual_environment_vm": {"id": "8100", "vm_id": 8100, "name": "Old-Web", "memory": []any{values{"dedicated": 1024}}},
+	const telmate, bpg = "proxmox_vm_qemu", "proxmox_virtual_environment_vm"
+	for name, its := range map[string]struct {
+		from  string
+		state values
+	}{
+		telmate: {telmate, values{"id": "pve1/qemu/8100", "vmid": 8100, "name": "Old-Web", "memory": 1024}},
+		bpg:     {bpg, values{"id": "8100", "vm_id": 8100, "name": "Old-Web", "memory": []any{values{"dedicated": 1024}}}},
+		// Telmate's provider writes the VMID into that attribute only where the configuration has it.
+		telmate + " without a vmid": {telmate, values{"id": "pve1/qemu/8100", "vmid": nil, "name": "Old-Web"}},
 	} {
-		t.Run(from, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			c := start(t)
 			if err := c.sim.Call(c.Context(), "POST", "/nodes/pve1/qemu", pve.Params{"vmid": 8100, "name": "Old-Web", "scsi0": "local:8", "ostype": "l26", "scsihw": "virtio-scsi-single", "description": "notes of somebody"}); err != nil {
 				t.Fatal(err)
 			}
 			c.byHand("Old-Web", "8100", pve.Params{"memory": 1024, "cores": 1, "cpu": "host", "net0": "virtio=00:8F:12:00:7B:20,bridge=vmbr0", "tags": "old"})
 			conf, was := c.conf("Old-Web"), c.life("Old-Web")
-			of, said := c.moved("proxplane_virtual_machine", from, state)
+			of, said := c.moved("proxplane_virtual_machine", its.from, its.state)
 			if said.failed {
 				t.Fatal(said)
 			}
@@ -96,6 +102,17 @@ func TestOnlyTheMachineThatIsMeantIsMovedHere(t *testing.T) {
 	}
 	c.connect(c.login())
 	if _, said := c.read(of); !said.failed || !strings.Contains(said.text, "in Proxmox it is called otherwise") {
+		t.Errorf("it says %q", said)
+	}
+	for id, want := range map[string]string{"pve1/qemu/900": "VM 900 is a template", "pve1/qemu/950": "950 is a container"} {
+		if of, said = c.moved("proxplane_virtual_machine", "proxmox_vm_qemu", values{"id": id, "name": "other"}); said.failed {
+			t.Fatal(said)
+		}
+		if _, said := c.read(of); !said.failed || !strings.Contains(said.text, want) {
+			t.Errorf("%s: it says %q", id, said)
+		}
+	}
+	if _, said := c.moved("proxplane_virtual_machine", "proxmox_vm_qemu", values{"id": "web", "name": "web"}); !said.failed || !strings.Contains(said.text, "names no VM") {
 		t.Errorf("it says %q", said)
 	}
 	if _, said := c.moved("proxplane_virtual_machine", "aws_instance", values{"id": "i-1"}); !said.failed {
