@@ -38,9 +38,12 @@ func (p *plugin) read(raw tftypes.Value) (*config, bool, diag.Diagnostics) {
 	c := &config{provider: spec}
 	c.getenv = func(name string) string {
 		for _, l := range login {
-			if v, ok := said[l.name].(string); ok && v != "" && l.variable == name {
-				return v
+			if l.variable == name && says(said, l.name) {
+				return said[l.name].(string)
 			}
+		}
+		if overruled(said, name) {
+			return ""
 		}
 		return p.getenv(name)
 	}
@@ -67,6 +70,24 @@ func (p *plugin) read(raw tftypes.Value) (*config, bool, diag.Diagnostics) {
 		diags.AddAttributeError(path.Root("refresh"), "refresh can't be so", "Want "+refreshLists+" or "+refreshConfigs+".")
 	}
 	return c, true, diags
+}
+
+// says reports whether the provider's block says something in an attribute.
+func says(said map[string]any, name string) bool {
+	v, ok := said[name].(string)
+	return ok && v != ""
+}
+
+// overruled reports whether a variable of the environment means nothing beside the provider's block: it would have another one log in than the block
+// says, or trust another certificate.
+func overruled(said map[string]any, variable string) bool {
+	switch variable {
+	case "PVE_TOKEN_ID", "PVE_TOKEN_SECRET", "PROXMOX_VE_API_TOKEN":
+		return !says(said, "token_id") && !says(said, "token_secret") && (says(said, "username") || says(said, "password"))
+	case "PVE_FINGERPRINT", "PVE_INSECURE_SKIP_VERIFY", "PROXMOX_VE_INSECURE":
+		return says(said, "ca")
+	}
+	return false
 }
 
 // What is read of machines whenever they are looked at.

@@ -21,6 +21,11 @@ func NewThrough(rt http.RoundTripper, opened func(*site.Site)) provider.Provider
 	}}
 }
 
+// NewIn makes a provider in an environment.
+func NewIn(env map[string]string) provider.Provider {
+	return &plugin{version: "test", getenv: func(name string) string { return env[name] }, open: site.Open}
+}
+
 // NewWalk has a provider begin anew, as a process does that Terraform starts for its next walk.
 func NewWalk(p provider.Provider) {
 	if d := p.(*plugin).door; d != nil {

@@ -4,11 +4,14 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/proxplane/proxplane/terraform"
 	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
@@ -44,6 +47,32 @@ func TestTheCertificateIsChecked(t *testing.T) {
 		}
 		if strings.Contains(said.text, sim.TokenSecret) {
 			t.Errorf("%s: the secret is told: %s", name, said)
+		}
+	}
+}
+
+// What the provider's block says counts, whatever the environment has for other programs.
+func TestTheBlockCountsMoreThanTheEnvironment(t *testing.T) {
+	c := start(t)
+	const token, secret = "nobody@pve!other", "00000000-0000-0000-0000-000000000000"
+	byPassword := values{"username": "root@pam", "password": "proxplane", "ca": string(sim.CA())}
+	byToken := values{"token_id": sim.TokenID, "token_secret": sim.TokenSecret, "ca": string(sim.CA())}
+	for _, try := range []struct {
+		block values
+		env   map[string]string
+	}{
+		{byPassword, map[string]string{"PVE_TOKEN_ID": token, "PVE_TOKEN_SECRET": secret}},
+		{byPassword, map[string]string{"PROXMOX_VE_API_TOKEN": token + "=" + secret}},
+		{values{"username": "root@pam", "ca": string(sim.CA())}, map[string]string{"PVE_PASSWORD": "proxplane", "PROXMOX_VE_API_TOKEN": token + "=" + secret}},
+		{byToken, map[string]string{"PROXMOX_VE_API_TOKEN": token + "=" + secret, "PVE_USERNAME": "nobody@pve", "PVE_PASSWORD": secret}},
+		{byToken, map[string]string{"PROXMOX_VE_INSECURE": "true"}},
+		{byToken, map[string]string{"PVE_FINGERPRINT": strings.Repeat("AB:", 31) + "AB"}},
+	} {
+		block := maps.Clone(try.block)
+		block["set"], block["endpoint"] = "shop", c.sim.Endpoint
+		c.connectTo(terraform.NewIn(try.env), block)
+		if _, said := c.plan(c.none("proxplane_virtual_machine"), small("web")); said.failed {
+			t.Errorf("%v beside %v: %s", slices.Sorted(maps.Keys(block)), try.env, said)
 		}
 	}
 }
