@@ -86,6 +86,10 @@ func (q *question) answer(p plan.Plan, err error) {
 // planAll plans what several resources want. What others want is known and isn't planned for.
 func (d *door) planAll(ctx context.Context, list []*question) (plan.Plan, error) {
 	d.mu.Lock()
+	if d.away != nil && time.Since(d.awaySince) < awayFor {
+		defer d.mu.Unlock()
+		return plan.Plan{}, d.away
+	}
 	for _, q := range list {
 		d.planned[q.part] = q.wanting
 	}
@@ -112,7 +116,13 @@ func (d *door) planAll(ctx context.Context, list []*question) (plan.Plan, error)
 	}
 	want := merged(parts)
 	want.Seen, want.Unasked = others, d.unasked(list)
-	return s.PlanAsOf(ctx, want, pic)
+	p, err := s.PlanAsOf(ctx, want, pic)
+	if err != nil && ctx.Err() == nil && s.Observer().Snapshot().Listed.IsZero() {
+		d.mu.Lock()
+		d.away, d.awaySince = err, time.Now()
+		d.mu.Unlock()
+	}
+	return p, err
 }
 
 // said are the machines and snapshots that configurations say something about. What a state has of one that another resource's
@@ -157,6 +167,9 @@ const (
 	// pictureAge is how long one picture of Proxmox is good for: resources are looked at one after another, and
 	// are planned for by what was seen then.
 	pictureAge = 30 * time.Second
+	// awayFor is how long a Proxmox that hasn't answered anything yet isn't asked again: each resource would wait as long for it, or
+	// log in with the same wrong password.
+	awayFor = 10 * time.Second
 	// few is of how many machines a refresh reads the configs though the lists show them to be up to date.
 	few = 100
 	// turn is how many more have their turn.

@@ -50,7 +50,7 @@ func failures(errs []error) (diags diag.Diagnostics) {
 		others = append(others, summary)
 	}
 	if len(others) > 0 {
-		diags.AddError(fmt.Sprintf("Nor are %d others", len(others)), strings.Join(others, "\n"))
+		diags.AddError(fmt.Sprintf("And %d others", len(others)), strings.Join(others, "\n"))
 	}
 	return diags
 }

@@ -2,6 +2,7 @@ package terraform_test
 
 import (
 	"fmt"
+	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -214,4 +215,31 @@ func (f *fleet) within(c cost, machines int, requests float64, most time.Duratio
 	if c.time > most {
 		f.Errorf("it took %v, want at most %v", c.time, most)
 	}
+}
+
+// nobody is a Proxmox that a firewall hides: no request is ever answered.
+type nobody struct{}
+
+func (nobody) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// A Proxmox that doesn't answer is waited for once, not once for each resource.
+func TestAProxmoxThatIsAwayIsWaitedForOnce(t *testing.T) {
+	inFleet(t, func(t *testing.T, f *fleet) {
+		failing := func(n int) time.Duration {
+			begun := time.Now()
+			f.connectTo(terraform.NewThrough(nobody{}, func(s *site.Site) { t.Cleanup(s.Close) }), values{"set": "bench", "endpoint": "https://pve1:8006", "token_id": "root@pam!bench", "token_secret": "none", "insecure_skip_verify": true})
+			each(n, func(i int) {
+				if _, out := f.planBeside(f.none("proxplane_virtual_machine"), benchMachine(fmt.Sprint("web-", i), 1)); !out.failed {
+					t.Errorf("web-%d can be planned", i)
+				}
+			})
+			return time.Since(begun)
+		}
+		if one, all := failing(1), failing(60); all > one*3/2 {
+			t.Errorf("one resource fails after %v, and sixty after %v", one, all)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/manifest"
@@ -33,6 +34,9 @@ type door struct {
 	coming   map[int]bool          // VMIDs of what was planned
 	asked    map[model.Key]bool    // new machines of which it was asked whether their VMIDs are free
 	picture  *engine.Picture       // what was seen that is good enough for plans
+
+	away      error // why nothing could be read of Proxmox so far
+	awaySince time.Time
 }
 
 func newDoor(c config, open opener) *door {

@@ -100,6 +100,21 @@ func TestMissingCredentialsAreToldInWordsOfTerraform(t *testing.T) {
 	}
 }
 
+// A wrong password isn't tried again for each resource: hosts shut out who fails too often.
+func TestAWrongPasswordIsTriedFewTimes(t *testing.T) {
+	c := start(t)
+	before := c.sim.RequestCount()
+	c.connect(values{"set": "shop", "endpoint": c.sim.Endpoint, "ca": string(sim.CA()), "username": "root@pam", "password": "wrong"})
+	for i := range 30 {
+		if _, said := c.planBeside(c.none("proxplane_virtual_machine"), small(fmt.Sprint("web-", i))); !said.failed || !strings.Contains(said.text, "authentication failure") {
+			t.Fatal(said)
+		}
+	}
+	if logins := c.sim.RequestCount() - before; logins > 3 {
+		t.Errorf("there were %d requests", logins)
+	}
+}
+
 // fingerprint is that of the Proxmox, as its own pages show it.
 func (c *client) fingerprint() string {
 	c.Helper()
