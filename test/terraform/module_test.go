@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -88,6 +89,21 @@ func TestExamplesOfTheModule(t *testing.T) {
 	}
 }
 
+// The example with k3s gets more machines, and those that are there stay as they are: their configs say nothing of the number.
+func TestTheExampleWithK3sGrows(t *testing.T) {
+	b := example(t, "kubernetes")
+	b.env = append(b.env, "TF_VAR_machines=2")
+	b.apply()
+	before := b.numbers()
+	b.env = append(b.env, "TF_VAR_machines=3")
+	b.says(b.planned(), "0 to add, 1 to change, 0 to destroy", "replicas = 2 -> 3")
+	b.apply()
+	b.settled()
+	if now := b.numbers(); len(now) != 3 || !slices.Equal(now[:2], before) {
+		t.Errorf("VMs %v are %v", before, now)
+	}
+}
+
 // The rule of the example keeps machines of one role apart, and no others: two nodes are enough for it.
 func TestTheExampleWithForEachNeedsTwoNodes(t *testing.T) {
 	w := flatcarWorld()
@@ -122,12 +138,12 @@ func (b *bench) shows(name string) {
 		b.boots("flatcar-plan9fs.example.com", "Type=9p")
 	case "kubernetes":
 		var configs []string
-		if b.output("ignition", &configs); len(configs) != 3 || !strings.Contains(configs[0], "cluster-init") || !strings.Contains(configs[2], "worker%3D2%20of%202") {
+		if b.output("ignition", &configs); len(configs) != 3 || !strings.Contains(configs[0], "cluster-init") || !strings.Contains(configs[2], "worker%3D2") {
 			b.Errorf("the output has %v", configs)
 		}
 		b.boots("k3s-1", "cluster-init", "k3s server")
-		b.boots("k3s-2", "worker%3D1%20of%202", "k3s agent")
-		b.boots("k3s-3", "worker%3D2%20of%202", "k3s agent")
+		b.boots("k3s-2", "worker%3D1", "k3s agent")
+		b.boots("k3s-3", "worker%3D2", "k3s agent")
 		b.conf("k3s-3", map[string]string{"virtiofs0": "data", "scsi1": "local-lvm:", "scsi0": "size=20G"})
 	}
 }
