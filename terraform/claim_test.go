@@ -43,7 +43,7 @@ func TestAnotherNameTakesConsent(t *testing.T) {
 	config := small("web")
 	of := c.made(config)
 	config["name"] = "front"
-	if _, said := c.plan(of, config); !said.failed || !strings.Contains(said.text, "web would be destroyed, with all disks, to make front: set update_policy.replace") {
+	if _, said := c.plan(of, config); !said.failed || !strings.Contains(said.text, "web would be destroyed, with all disks, to make front: set update_policy.replace") || !strings.Contains(said.text, "with -refresh=false it doesn't") {
 		t.Error(said)
 	}
 	config["update_policy"] = values{"replace": "Allow"}

@@ -35,13 +35,16 @@ func effects(w part, objects []plan.Object) (diags diag.Diagnostics) {
 	for _, e := range all {
 		summary, text := e.told()
 		if e.kind == notAllowed || e.kind == blocked {
-			diags.AddError(summary, text+"\n\nThe destroy command plans first, too: with -refresh=false it doesn't.")
+			diags.AddError(summary, text+plansFirst)
 		} else {
 			diags.AddWarning(summary, text)
 		}
 	}
 	return diags
 }
+
+// plansFirst ends what keeps a plan from being made: who wants to destroy all of it would be told the same.
+const plansFirst = "\n\nThe destroy command plans first, too: with -refresh=false it doesn't."
 
 // effectKind is something that people should know of before they agree, with the words for one machine and for several.
 type effectKind struct {

@@ -214,9 +214,9 @@ func (r *machine) shrink(w *part, state tfsdk.State) diag.Diagnostics {
 	case len(w.leaves) == 0:
 	case was.key != w.key && !replaces(w.wanted.Desired):
 		diags.AddAttributeError(path.Root("name"), "Another name is another machine", fmt.Sprintf("%s would be destroyed, with all disks, to make %s: set %s to allow it. guest_name is what the guest is called in Proxmox; that can be changed.",
-			names(w.leaves), names(w.owners), status.Terraform.Consent(model.AllowReplace)))
+			names(w.leaves), names(w.owners), status.Terraform.Consent(model.AllowReplace))+plansFirst)
 	case was.key == w.key && !scalesDown(w.wanted.Desired):
-		diags.AddAttributeError(path.Root("replicas"), "Machines would be destroyed", fmt.Sprintf("With that number of replicas %s would be destroyed, with all disks: set %s to allow it.", names(w.leaves), status.Terraform.Consent(model.AllowScaleDown)))
+		diags.AddAttributeError(path.Root("replicas"), "Machines would be destroyed", fmt.Sprintf("With that number of replicas %s would be destroyed, with all disks: set %s to allow it.", names(w.leaves), status.Terraform.Consent(model.AllowScaleDown))+plansFirst)
 	}
 	return diags
 }
