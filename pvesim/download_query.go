@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -35,8 +36,13 @@ func queryURL(c *call) (any, error) {
 	})
 	if err != nil {
 		u, _ := url.Parse(target)
-		if u != nil && errors.Is(err, syscall.ECONNREFUSED) {
-			return nil, die("invalid server response: '500 Can't connect to %s (Connection refused)'", u.Host)
+		var unresolved *net.DNSError
+		switch {
+		case u == nil:
+		case errors.Is(err, syscall.ECONNREFUSED):
+			return nil, die("invalid server response: '500 Can't connect to %s (Connection refused)'", hostAndPort(u))
+		case errors.As(err, &unresolved):
+			return nil, die("invalid server response: '500 Can't connect to %s (Name or service not known)'", hostAndPort(u))
 		}
 		return nil, die("invalid server response: '500 %v'", err)
 	}
@@ -63,4 +69,13 @@ func queryURL(c *call) (any, error) {
 		out["mimetype"] = kind
 	}
 	return out, nil
+}
+
+// hostAndPort is how libwww-perl names a server.
+func hostAndPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
 }

@@ -193,3 +193,20 @@ func TestURLsTellTheirMetadata(t *testing.T) {
 		l.expect(l.get(path, "url", plain+"/nope"), 500, "invalid server response: '404 Not Found'")
 	})
 }
+
+// unnamed is an Internet in which no name leads to a server.
+type unnamed struct{}
+
+func (unnamed) RoundTrip(r *http.Request) (*http.Response, error) {
+	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: r.URL.Hostname(), IsNotFound: true}}
+}
+
+// libwww-perl names the port, also where the URL doesn't.
+func TestServersWithoutAnAddressAreNamed(t *testing.T) {
+	depot(t, depotWorld("9.2"), func(t *testing.T, l *lab) {
+		l.sim.internet = unnamed{}
+		const path = "/nodes/pve1/query-url-metadata"
+		l.expect(l.get(path, "url", "https://nohost.invalid/a.iso"), 500, "invalid server response: '500 Can't connect to nohost.invalid:443 (Name or service not known)'")
+		l.expect(l.get(path, "url", "http://nohost.invalid:8080/a.iso"), 500, "invalid server response: '500 Can't connect to nohost.invalid:8080 (Name or service not known)'")
+	})
+}
