@@ -132,6 +132,46 @@ func TestWhatIsWrongWithAFileIsSaid(t *testing.T) {
 	}
 }
 
+func TestWhatIsNoDiskIsNotTakenForARawOne(t *testing.T) {
+	page := []byte("\n<!DOCTYPE html><title>Log in</title>" + strings.Repeat("<p>Please log in.</p>\n", 50))
+	filesystem := make([]byte, 4096) // without a boot sector
+	filesystem[1080], filesystem[1081] = 0x53, 0xef
+	for _, c := range []struct {
+		reason  string
+		content []byte
+		name    string
+		format  string
+		says    string
+	}{
+		{reason: "a page that asks to log in", content: page, name: "/download", says: "it is text, such as a web page; give the URL of the image itself"},
+		{reason: "the same, called an image", content: page, name: "/debian.img", says: "it is text"},
+		{reason: "the same, called raw", content: page, name: "/debian.raw", says: "it is text"},
+		{reason: "an error of a mirror", content: []byte("no such release\n"), name: "/debian.qcow2", says: "it is text"},
+		{reason: "nothing", content: nil, name: "/debian.img", says: "it is empty"},
+		{reason: "bytes that nothing vouches for", content: filesystem, name: "/debian.qcow2", says: "its name ends in .qcow2, and it isn't one; correct the URL"},
+		{reason: "the same, called raw", content: filesystem, name: "/debian.raw", format: "raw"},
+		{reason: "the same, whatever it is called", content: filesystem, name: "/debian.img", format: "raw"},
+		{reason: "a raw disk that is called otherwise", content: packed.Raw(), name: "/debian.qcow2", format: "raw"},
+		{reason: "a VMDK that is called otherwise", content: packed.VMDK(), name: "/debian.qcow2", format: "vmdk"},
+		{reason: "a text that describes a VMDK", content: []byte("# Disk DescriptorFile\nversion=1\n"), name: "/debian.vmdk", format: "vmdk"},
+	} {
+		said, err := imagefile.New(nil).Look(t.Context(), imagefile.Source{URL: serve(t, c.content) + c.name + "?from=here"})
+		switch {
+		case c.says != "" && (!errors.Is(err, imagefile.ErrContent) || !strings.Contains(err.Error(), c.says)):
+			t.Errorf("%s (%s): %+v %v", c.reason, c.name, said, err)
+		case c.says == "" && (err != nil || said.Format != c.format):
+			t.Errorf("%s (%s): %+v %v", c.reason, c.name, said, err)
+		}
+	}
+	src := imagefile.Source{URL: serve(t, packed.As("gz", page)), Packing: "gz"}
+	if _, err := imagefile.New(nil).Look(t.Context(), src); !errors.Is(err, imagefile.ErrContent) || !strings.Contains(err.Error(), "it is text") {
+		t.Errorf("a page that is packed: %v", err)
+	}
+	if _, err := imagefile.New(nil).Measure(t.Context(), src, 0, nil); !errors.Is(err, imagefile.ErrContent) || !strings.Contains(err.Error(), "it is text") {
+		t.Errorf("a page that is packed, measured: %v", err)
+	}
+}
+
 func TestServersThatDoNotHaveIt(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	_, err := imagefile.New(nil).Look(t.Context(), imagefile.Source{URL: srv.URL})

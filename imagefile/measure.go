@@ -58,6 +58,9 @@ func (w *Web) Look(ctx context.Context, src Source) (Said, error) {
 	if more := packed(head[:n]); more != "" {
 		return said, fmt.Errorf("%w: it is packed as %s, and its name doesn't end in .%s", ErrContent, more, more)
 	}
+	if err := unusable(head[:n], model.NamedFormat(src.URL)); err != nil {
+		return said, err
+	}
 	said.Format = format(head[:n])
 	if said.Disk = diskSize(head[:n]); said.Format == "raw" && src.Packing == "" {
 		said.Disk = said.Size
@@ -121,6 +124,9 @@ func measure(in io.Reader, room int64) (Measured, error) {
 		return Measured{}, fmt.Errorf("%w: unpacked it has more than the %s that are free", ErrRoom, model.Bytes(room))
 	case size == 0:
 		return Measured{}, fmt.Errorf("%w: it is empty", ErrContent)
+	}
+	if err := unusable(head.bytes, ""); err != nil {
+		return Measured{}, err
 	}
 	return Measured{Size: size, SHA256: hex.EncodeToString(sum.Sum(nil)), Format: format(head.bytes)}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -185,3 +186,22 @@ func packed(head []byte) string {
 	}
 	return ""
 }
+
+// unusable says why a file is no disk image, by the first bytes of what is inside and the format in its name, if that has one. Nobody else
+// would notice: anything can be a raw disk.
+func unusable(head []byte, named string) error {
+	switch {
+	case len(head) == 0:
+		return fmt.Errorf("%w: it is empty", ErrContent)
+	case format(head) != "raw":
+		return nil
+	case strings.HasPrefix(http.DetectContentType(head), "text/"):
+		return fmt.Errorf("%w: it is text, such as a web page; give the URL of the image itself", ErrContent)
+	case named != "" && named != "raw" && !partitioned(head):
+		return fmt.Errorf("%w: its name ends in .%s, and it isn't one; correct the URL", ErrContent, named)
+	}
+	return nil
+}
+
+// partitioned reports whether a raw disk begins with a boot sector, as those with a table of partitions do.
+func partitioned(head []byte) bool { return len(head) >= 512 && head[510] == 0x55 && head[511] == 0xaa }

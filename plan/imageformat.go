@@ -81,11 +81,7 @@ func (p *planner) imageFormat(o *Object, i model.Image) string {
 	if p.unusable(o, i, said) || p.astray(o, i, said) {
 		return ""
 	}
-	named := model.NamedFormat(i.URL)
-	if named != "" && named != "raw" {
-		return named // Proxmox refuses what isn't
-	}
-	return cmp.Or(said.Format, named, "qcow2") // what most of them are; Proxmox refuses what isn't
+	return cmp.Or(said.Format, model.NamedFormat(i.URL), "qcow2") // what most of them are; Proxmox refuses what isn't
 }
 
 // unusable reports whether this process has seen that a file can't be used. That it doesn't reach one that a node fetches
@@ -95,7 +91,7 @@ func (p *planner) unusable(o *Object, i model.Image, said model.URLState) bool {
 	switch {
 	case said.Missing != "" && packed:
 		o.wait(model.WaitMissing, fmt.Sprintf("there is no image at %s: %s; correct the URL, or put the file there", i.Address(), said.Missing))
-	case said.Missing != "" && i.Address() != i.URL: // which nodes aren't asked about
+	case said.Missing != "": // a node may get it all the same
 		o.note("this machine doesn't get %s: %s", i.Address(), said.Missing)
 	case said.Wrong != "":
 		o.wait(model.WaitUnfit, fmt.Sprintf("%s can't be used: %s", i.Address(), said.Wrong))

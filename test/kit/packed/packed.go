@@ -118,6 +118,9 @@ func (s Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.Contains(name, "missing"):
 		http.NotFound(w, r)
 		return
+	case strings.Contains(name, "forbidden"):
+		http.Error(w, "not for you", http.StatusForbidden)
+		return
 	case strings.Contains(name, "moved") && s.Elsewhere != "":
 		http.Redirect(w, r, s.Elsewhere+strings.Replace(r.URL.Path, "moved", "here", 1), http.StatusFound)
 		return
@@ -127,6 +130,8 @@ func (s Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch ext := strings.TrimPrefix(path.Ext(name), "."); {
 	case ext == "ova":
 		content = As(ext, VMDK())
+	case strings.Contains(name, "page"):
+		content = []byte("<!DOCTYPE html><title>Log in</title>\n")
 	case strings.Contains(name, "raw"):
 		content = As(ext, Raw())
 	}
