@@ -160,7 +160,7 @@ func wantedImages(ctx context.Context, c *target.Site, names []string) (rows []s
 		if o.Owner.Kind != "VMImage" {
 			continue
 		}
-		image, _, _ := o.Owner.CopyOf()
+		image := of(o)
 		if all = append(all, image.Name); !named(names, image.Name) {
 			continue
 		}
@@ -180,6 +180,33 @@ func wantedImages(ctx context.Context, c *target.Site, names []string) (rows []s
 			old := false
 			rows = append(rows, templateRow(status.Image{Name: image.Name, VMID: e.VMID, Node: e.Node, Object: row.Object, Ready: &old, Message: e.String()}, have))
 		}
+		if n+1 == len(p.Objects) || of(p.Objects[n+1]) != image {
+			owner := o.Owner
+			owner.Key = image
+			rows = append(rows, keptRows(owner, rows, have)...)
+		}
 	}
 	return rows, all, nil
+}
+
+// of is the image that an object of a plan stands for, or for a template of which.
+func of(o plan.Object) model.Key {
+	image, _, _ := o.Owner.CopyOf()
+	return image
+}
+
+// keptRows lists the templates of an image that its plan doesn't name: those of an earlier version while the present one can't
+// be made, and copies of a template that is gone.
+func keptRows(image model.Owner, rows []status.Image, have *model.Observed) (kept []status.Image) {
+	for _, t := range target.Sorted(have, func(g *model.Guest) bool { return g.Template && status.VMOf(g).Ours }) {
+		m := t.Marker()
+		if m == nil || m.Owner.Door != image.Door || m.Owner.Set != image.Set || m.Owner.Key != image.Key ||
+			slices.ContainsFunc(rows, func(i status.Image) bool { return i.VMID == t.VMID }) {
+			continue
+		}
+		ready := false
+		row := status.Image{Name: image.Name, VMID: t.VMID, Node: t.Node, Object: status.Name(image.Key), Ready: &ready, Message: "kept until the image is ready"}
+		kept = append(kept, templateRow(row, have))
+	}
+	return kept
 }
