@@ -71,7 +71,7 @@ func (h *holdings) others(a netip.Addr, owner model.Owner, vmid int) []model.Hol
 func (p *planner) addressesKnown(o *Object, vmid int) bool {
 	h := p.addressesHeld()
 	if g := h.hidden; g != nil && g.VMID != vmid {
-		o.wait(model.WaitNode, fmt.Sprintf("node %s is offline, and nobody knows which addresses VM %d there has", g.Node, g.VMID))
+		o.wait(model.WaitNode, fmt.Sprintf("node %s is offline, and nobody knows which addresses VM %d there has; bring the node back, or remove the VM from the cluster if it is lost", g.Node, g.VMID))
 		return false
 	}
 	for _, id := range h.unread {

@@ -28,9 +28,17 @@ type listing struct {
 	values []any
 	keys   []string
 	names  []string // as people say them
+	notes  []string // what can't be listed, and why
 }
 
 func (l *listing) add(key string, value any) { l.addNamed(key, key, value) }
+
+// tell says what can't be listed.
+func (l *listing) tell(u *ui.UI) {
+	for _, text := range l.notes {
+		u.Note("%s", text)
+	}
+}
 
 func (l *listing) addNamed(key, name string, value any) {
 	l.keys, l.names = append(l.keys, key), append(l.names, name)
@@ -165,6 +173,7 @@ func (g *Get) show(u *ui.UI, l listing, names []string) error {
 	if l.values == nil {
 		l.values = []any{}
 	}
+	l.tell(u)
 	switch g.output {
 	case "json":
 		return ui.WriteJSON(u.Out, l.values)
@@ -215,6 +224,9 @@ func (g *Get) follow(ctx context.Context, u *ui.UI, list lister, names []string)
 		switch {
 		case err == nil:
 			away.over()
+			if first {
+				l.tell(u)
+			}
 			if err := g.changes(u, l, seen, first); err != nil {
 				return err
 			}

@@ -3,9 +3,11 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/proxplane/proxplane/cli/target"
 	"github.com/proxplane/proxplane/model"
@@ -44,7 +46,7 @@ func listAddresses(ctx context.Context, g *Get, names []string) (listing, error)
 		}
 	}
 	slices.SortFunc(held, func(a, b model.Holding) int { return cmp.Or(a.Address.Compare(b.Address), a.VMID-b.VMID) })
-	var l listing
+	l := listing{notes: addressesUnknown(have)}
 	var rows []status.Address
 	for _, h := range held {
 		pool, ok := poolOf(g.c.Networks.Pools(), h)
@@ -59,6 +61,25 @@ func listAddresses(ctx context.Context, g *Get, names []string) (listing, error)
 	}
 	l.table = status.AddressTable(rows)
 	return l, missing("address or VM", names, all)
+}
+
+// addressesUnknown names the guests whose addresses can't be read, since their nodes are offline.
+func addressesUnknown(have *model.Observed) (notes []string) {
+	for _, node := range model.NamesOf(have.Nodes) {
+		var there []string
+		for _, guest := range target.Sorted(have, func(g *model.Guest) bool { return g.Node == node && !g.Template }) {
+			there = append(there, strconv.Itoa(guest.VMID)) // Proxmox doesn't list their names
+		}
+		const most = 10
+		more := ""
+		if n := len(there) - most; n > 0 {
+			there, more = there[:most], fmt.Sprintf(" and %d more", n)
+		}
+		if len(there) > 0 && !have.Nodes[node].Online {
+			notes = append(notes, fmt.Sprintf("node %s is offline, so the addresses that VMs there have aren't known: %s%s", node, strings.Join(there, ", "), more))
+		}
+	}
+	return notes
 }
 
 // poolOf is the pool that an address is of; false: the manifests have pools, and it is of none.
