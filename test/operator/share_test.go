@@ -104,7 +104,8 @@ func TestClassesAndImagesAreSharedWithOtherNamespaces(t *testing.T) {
 	})
 }
 
-// An image with a URL is made on the nodes that machines of other namespaces are placed on, by the namespace that has it, and goes with it.
+// An image is made on the nodes that machines of other namespaces are placed on, by the namespace that has it, and goes with it: fetched from its
+// URL, or copied from the template that people made.
 func TestAnImageIsMadeWhereMachinesOfOtherNamespacesGo(t *testing.T) {
 	t.Parallel()
 	s := begin(t, localDisks)
@@ -122,6 +123,22 @@ func TestAnImageIsMadeWhereMachinesOfOtherNamespacesGo(t *testing.T) {
 	s.kubectl("delete", "vmimage/debian", "-n", base, "--timeout", patience.String())
 	if templates := s.nodesOf(true); len(templates) > 0 {
 		t.Errorf("templates are left on %v", templates)
+	}
+
+	s.must(`apiVersion: infra.virtrigaud.io/v1beta1
+kind: VMImage
+metadata: {name: hand}
+spec: {source: debian-12, sharedWith: ["`+s.namespace+`"]}
+`, "apply", "-n", base, "-f", "-")
+	s.apply(strings.Replace(apart("source: debian-12"), "imageRef: {name: img}", "imageRef: {name: hand, namespace: "+base+"}", 1))
+	s.waitFor("--for=condition=Ready", "vm/web")
+	if machines, copies := s.nodesOf(false), s.nodesOf(true); !slices.Equal(machines, []string{"pve1", "pve2", "pve3"}) || !slices.Equal(copies, []string{"pve2", "pve3"}) {
+		t.Errorf("machines are on %v, copies of the template on %v", machines, copies)
+	}
+	s.kubectl("delete", "vm/web", "--timeout", patience.String())
+	s.kubectl("delete", "vmimage/hand", "-n", base, "--timeout", patience.String())
+	if copies := s.nodesOf(true); len(copies) > 0 {
+		t.Errorf("copies are left on %v", copies)
 	}
 }
 
