@@ -191,6 +191,9 @@ func (p *planner) claim(o *Object, v model.VM, g *model.Guest, leases []model.Le
 		Action: model.Configure{Target: c.target(), Digest: g.Config.Digest, Description: &text, Tags: &tags},
 		What:   what, Why: why, Effect: Live,
 	})
+	if ok && !fresh(g.Config) {
+		o.note("once a list shows that no other machine claims the same, the addresses go into its config, and what else there is to do for it is planned")
+	}
 }
 
 // claimStamp begins the fingerprint of a guest that has claimed addresses: each claim has another
