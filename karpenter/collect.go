@@ -99,7 +99,7 @@ func (c *collector) round(ctx context.Context) error {
 		}
 		// A NodeClaim whose machine is in another region has no use for this one.
 		at, there := known[f.owner.UID]
-		if f.owner.Kind != kindNodeClaim || f.owner.Door != Door || f.owner.Set != c.provider.set || there && (at == "" || at == f.region.Name) {
+		if f.owner.Kind != kindNodeClaim || f.owner.Door != Door || f.owner.Set != c.provider.set || there && !c.elsewhere(at, f.region) {
 			continue
 		}
 		missing[f.owner] = f.region.Name
@@ -115,6 +115,17 @@ func (c *collector) round(ctx context.Context) error {
 	}
 	c.missing = missing
 	return errs
+}
+
+// elsewhere reports whether a region is known to be another Proxmox cluster than that of a machine that was found. Two Providers may stand for one
+// cluster, and a region may have another name than before: the machine that both list is the one that the NodeClaim has.
+func (c *collector) elsewhere(region string, found *Region) bool {
+	r, err := c.provider.regions.Get(region)
+	if err != nil {
+		return false
+	}
+	one, other := r.Site.Identity(), found.Site.Identity()
+	return one != "" && other != "" && one != other
 }
 
 // list lists the machines of all regions, and which regions were asked.

@@ -217,6 +217,11 @@ func (p *CloudProvider) begun(ctx context.Context, claim *v1.NodeClaim, class *a
 	if err != nil {
 		return place{}, false, err
 	}
+	if was := asMade(claim); was != nil { // first where it was to be: several regions may be one Proxmox
+		if i := slices.Index(names, was.Region); i > 0 {
+			names[0], names[i] = names[i], names[0]
+		}
+	}
 	for _, name := range names {
 		r, err := p.regions.Get(name)
 		var m site.Machine

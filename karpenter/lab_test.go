@@ -76,10 +76,10 @@ func declaredAs(name string) declared {
 	}
 }
 
-// addRegion adds a region beside lab.
+// addRegion adds a region beside lab: another Proxmox, which has another certificate.
 func (l *lab) addRegion(name string, world *pvesim.World) *pvesim.Sim {
 	l.t.Helper()
-	sim, err := pvesim.New(world, pvesim.WithInternet(internet{}))
+	sim, err := pvesim.New(world, pvesim.WithInternet(internet{}), pvesim.WithSeed(2))
 	if err != nil {
 		l.t.Fatal(err)
 	}
