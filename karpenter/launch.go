@@ -79,15 +79,11 @@ func (p *CloudProvider) put(ctx context.Context, r *Region, claim *v1.NodeClaim,
 	if err != nil {
 		return wrongInput(err)
 	}
-	if what.Template != nil { // the same as that of the template's own controller
-		img, why, err := wantedImage(ctx, r, owner, what.Source.Name, what.Template)
-		switch {
-		case err != nil:
+	if what.Template != nil {
+		image = nil
+		if err := p.putTemplate(ctx, r, what.Source); err != nil {
 			return err
-		case why != "":
-			return wrongInput(errors.New(why))
 		}
-		image = &img
 	}
 	if image != nil {
 		if err := r.Site.PutImage(image.Owner, *image); err != nil {
@@ -95,6 +91,29 @@ func (p *CloudProvider) put(ctx context.Context, r *Region, claim *v1.NodeClaim,
 		}
 	}
 	return r.Site.Put(owner, vm)
+}
+
+// putTemplate declares the image of a ProxmoxTemplate as it is wanted now, if its own controller hasn't done so yet. What a machine was begun from
+// earlier would take the template back, and bring back one that is being deleted.
+func (p *CloudProvider) putTemplate(ctx context.Context, r *Region, ref api.InstanceTemplateRef) error {
+	t, err := readTemplate(ctx, p.client, ref)
+	if err != nil {
+		return err
+	}
+	managed, ok := t.(*api.ProxmoxTemplate)
+	if !ok || managed.DeletionTimestamp != nil || managed.Spec.Region != "" && managed.Spec.Region != r.Name {
+		return nil
+	}
+	img, why, err := wantedImage(ctx, r, model.Owner{Door: Door, Set: p.set}, ref.Name, &managed.Spec)
+	switch {
+	case err != nil:
+		return err
+	case why != "":
+		return wrongInput(errors.New(why))
+	case r.Site.Wants(img.Owner):
+		return nil
+	}
+	return r.Site.PutImage(img.Owner, img)
 }
 
 // begunOrCant waits until a machine is being made, or there is no room for it.
