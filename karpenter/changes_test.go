@@ -243,6 +243,9 @@ func TestNodesOfTheOriginalAreNeitherTouchedNorLost(t *testing.T) {
 		if !l.listed()["proxmox://lab/20000"] {
 			t.Error("Karpenter takes it for gone")
 		}
+		if _, err := l.Get(t.Context(), "proxmox://lab/20000"); err != nil { // it would remove the Node without draining it
+			t.Errorf("got %v", err)
+		}
 		if reason, err := l.IsDrifted(t.Context(), old); err != nil || reason != "" {
 			t.Errorf("it has drifted: %q, %v", reason, err)
 		}

@@ -30,13 +30,19 @@ func (p *CloudProvider) Delete(ctx context.Context, claim *v1.NodeClaim) error {
 	m, err := r.Site.Read(ctx, owner)
 	switch {
 	case errors.Is(err, site.ErrNotFound):
+		foreign, err := p.foreign(ctx, r, claim, vmid)
+		if err != nil {
+			return err
+		}
+		if foreign {
+			err = notOurs(claim, vmid)
+			p.events.say(claim, corev1.EventTypeWarning, eventNotRemoved, "Delete", "%v", err)
+			return err
+		}
 		// It may be being made, by a process before this one, too: a clone under way can't be told from others' yet.
 		if asMade(claim) != nil && !claim.StatusConditions().Get(v1.ConditionTypeRegistered).IsTrue() && (!p.removes(owner, region) || r.Site.Wants(owner)) {
 			p.settled(claim, 0, errGone)
 			return r.Site.Remove(ctx, owner)
-		}
-		if foreign, err := p.foreign(ctx, r, claim, vmid); err != nil || foreign {
-			return errors.Join(err, notOurs(claim, vmid))
 		}
 		r.Site.Forget(owner)
 		return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("VM %d of %s: %w", vmid, claim.Name, errGone))
@@ -67,25 +73,33 @@ func (p *CloudProvider) removes(owner model.Owner, region string) (before bool) 
 	return before
 }
 
-// foreign reports whether a NodeClaim is of a machine that isn't ours and is there: one that another provider made, before
-// this one took over. A machine of ours that somebody else's has the VMID of is gone.
+// foreign reports whether the machine of a NodeClaim is there and not provably ours: one that another provider made, before this one took over, or one of
+// ours whose notes somebody has overwritten. A machine of ours that somebody else's has the VMID of is gone.
 func (p *CloudProvider) foreign(ctx context.Context, r *Region, claim *v1.NodeClaim, vmid int) (bool, error) {
-	if asMade(claim) != nil {
-		return false, nil
-	}
 	there := false
 	err := r.Site.View(ctx, func(have *model.Observed) {
-		g := have.Guests[vmid]
-		there = g != nil && !g.Template && g.Name == claim.Name
+		switch g := have.Guests[vmid]; {
+		case g == nil || g.Template:
+		case asMade(claim) == nil:
+			there = g.Name == claim.Name
+		default:
+			id, _, tagged := model.ParseStateTag(g.Tags)
+			there = tagged && id == p.ownerOf(claim).ID() && g.Config != nil && g.Config.Marker == nil
+		}
 	})
 	return there, err
 }
 
+// notOurs says why the machine of a NodeClaim isn't destroyed, and what to do.
 func notOurs(claim *v1.NodeClaim, vmid int) error {
+	if asMade(claim) != nil {
+		return fmt.Errorf("the notes of VM %d of NodeClaim %s don't prove any more that proxplane made it, since somebody has overwritten them: write back what they were, or drain the node and destroy the VM in Proxmox; the NodeClaim goes then", vmid, claim.Name)
+	}
 	return fmt.Errorf("VM %d of NodeClaim %s wasn't made by proxplane, which destroys nothing that it can't prove to be its own: drain the node and destroy the VM in Proxmox; the NodeClaim goes then", vmid, claim.Name)
 }
 
-// Get finds a machine by its provider ID.
+// Get finds a machine by its provider ID: one of ours, or one that a NodeClaim has and that isn't provably ours. Karpenter removes Nodes
+// without draining them if their machines are gone.
 func (p *CloudProvider) Get(ctx context.Context, id string) (*v1.NodeClaim, error) {
 	region, vmid, err := ParseProviderID(id)
 	if err != nil {
@@ -107,6 +121,15 @@ func (p *CloudProvider) Get(ctx context.Context, id string) (*v1.NodeClaim, erro
 		}
 		if err != nil && !errors.Is(err, site.ErrNotFound) {
 			return nil, err
+		}
+	}
+	others, err := p.unlisted(ctx, map[string]*Region{region: r})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range others {
+		if c.Status.ProviderID == id {
+			return c, nil
 		}
 	}
 	return nil, cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("VM %d in region %s: %w", vmid, region, errGone))
@@ -138,8 +161,8 @@ func (p *CloudProvider) List(ctx context.Context) ([]*v1.NodeClaim, error) {
 	return append(all, others...), err
 }
 
-// unlisted are the NodeClaims whose machines no list shows though they may be there: those in regions that weren't asked, and
-// those that another provider made.
+// unlisted are the NodeClaims whose machines no list shows though they may be there: those in regions that weren't asked,
+// those that another provider made, and those whose notes were overwritten.
 func (p *CloudProvider) unlisted(ctx context.Context, asked map[string]*Region) ([]*v1.NodeClaim, error) {
 	var claims v1.NodeClaimList
 	if err := p.client.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
@@ -155,9 +178,6 @@ func (p *CloudProvider) unlisted(ctx context.Context, asked map[string]*Region) 
 		r := asked[region]
 		if r == nil {
 			all = append(all, there(c))
-			continue
-		}
-		if asMade(c) != nil {
 			continue
 		}
 		if is, err := p.foreign(ctx, r, c, vmid); err != nil || is {
