@@ -30,7 +30,7 @@ build: ## build bin/proxplane, static: it is its own hookscript on Proxmox hosts
 # run beside them. The others compute, mostly in virtual time: they take what the stories leave.
 # Tests collect garbage less often: there is a lot of it, and none of it is big. They are vetted once, before they run.
 KUBERNETES = test/kit/controlplane/kubernetes test/chart/helm
-WITH_KUBERNETES = ./test/operator ./test/machines ./test/join ./test/karpenter
+WITH_KUBERNETES = ./deploy/crds ./test/operator ./test/machines ./test/join ./test/karpenter
 STORIES = $(WITH_KUBERNETES) ./test/script
 # What has a target of its own: it takes minutes.
 SLOW = ./test/chart ./test/guest ./test/outside ./test/terraform
