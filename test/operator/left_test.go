@@ -25,9 +25,14 @@ func TestDisksThatProxmoxHasLeftGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	refused, err := s.pve.AddFault(pvesim.Fault{Method: "DELETE", Path: "/nodes/*/storage/**", Status: 500, Reason: "not now"}) // the first one would remove them at once
+	if err != nil {
+		t.Fatal(err)
+	}
 	s.kubectl("delete", "vm", "web", "--wait=false")
 	s.until("the machine is destroyed", func() bool { return s.machines() == "db" })
 	first.Kill()
+	s.pve.RemoveFault(refused)
 	disk := s.volume(disks)
 	if disk == "" {
 		t.Fatal("Proxmox has left no disk")
