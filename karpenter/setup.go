@@ -62,23 +62,25 @@ func setUp(mgr manager.Manager, p *CloudProvider, cfg Config) error {
 	}
 	byRegion := func(list client.ObjectList) handler.EventHandler { return all(mgr.GetClient(), list) }
 	generation := builder.WithPredicates(predicate.GenerationChangedPredicate{})
-	opts := controller.Options{MaxConcurrentReconciles: workers}
+	opts := func(workers int) controller.Options {
+		return controller.Options{MaxConcurrentReconciles: workers, RateLimiter: kube.Retries()}
+	}
 	return errors.Join(
-		ctrl.NewControllerManagedBy(mgr).Named("karpenter-region").For(&infra.Provider{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).WithOptions(controller.Options{MaxConcurrentReconciles: 1}).
+		ctrl.NewControllerManagedBy(mgr).Named("karpenter-region").For(&infra.Provider{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).WithOptions(opts(1)).
 			Complete(&regionKeeper{client: mgr.GetClient(), direct: mgr.GetAPIReader(), regions: p.regions, set: p.set, secret: cfg.Regions}),
 		mgr.Add(&regionReader{client: mgr.GetClient(), direct: mgr.GetAPIReader(), provider: p, cfg: cfg}),
-		ctrl.NewControllerManagedBy(mgr).Named("karpenter-template").For(&api.ProxmoxTemplate{}, generation).WithOptions(opts).
+		ctrl.NewControllerManagedBy(mgr).Named("karpenter-template").For(&api.ProxmoxTemplate{}, generation).WithOptions(opts(workers)).
 			WatchesRawSource(ctrlsource.Channel(news, &handler.EnqueueRequestForObject{})).
 			Watches(&infra.Provider{}, byRegion(&api.ProxmoxTemplateList{}), generation).
 			Complete(&templates{client: mgr.GetClient(), regions: p.regions, set: p.set, events: p.events}),
-		ctrl.NewControllerManagedBy(mgr).Named("karpenter-unmanagedtemplate").For(&api.ProxmoxUnmanagedTemplate{}, generation).WithOptions(opts).
+		ctrl.NewControllerManagedBy(mgr).Named("karpenter-unmanagedtemplate").For(&api.ProxmoxUnmanagedTemplate{}, generation).WithOptions(opts(workers)).
 			Watches(&infra.Provider{}, byRegion(&api.ProxmoxUnmanagedTemplateList{}), generation).
 			Complete(&unmanaged{client: mgr.GetClient(), regions: p.regions, events: p.events}),
-		ctrl.NewControllerManagedBy(mgr).Named("karpenter-nodeclass").For(&api.ProxmoxNodeClass{}, generation).WithOptions(opts).
+		ctrl.NewControllerManagedBy(mgr).Named("karpenter-nodeclass").For(&api.ProxmoxNodeClass{}, generation).WithOptions(opts(workers)).
 			Watches(&api.ProxmoxTemplate{}, byRegion(&api.ProxmoxNodeClassList{})).
 			Watches(&api.ProxmoxUnmanagedTemplate{}, byRegion(&api.ProxmoxNodeClassList{})).
 			Complete(&classes{client: mgr.GetClient(), provider: p}),
-		ctrl.NewControllerManagedBy(mgr).Named("karpenter-machine").For(&v1.NodeClaim{}).WithOptions(controller.Options{MaxConcurrentReconciles: keepers}).
+		ctrl.NewControllerManagedBy(mgr).Named("karpenter-machine").For(&v1.NodeClaim{}).WithOptions(opts(keepers)).
 			WatchesRawSource(feed).
 			Watches(&api.ProxmoxNodeClass{}, byRegion(&v1.NodeClaimList{}), generation).
 			Complete(&keeper{client: mgr.GetClient(), provider: p}),

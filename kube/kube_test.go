@@ -5,6 +5,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/kube"
@@ -32,5 +33,20 @@ func TestReleasedObjectsAreLeftOut(t *testing.T) {
 	}
 	if names != "kept going no " {
 		t.Errorf("there is %s", names)
+	}
+}
+
+// After an outage nobody waits for long until what failed is tried again, however long it has been.
+func TestWhatHasFailedForLongIsTriedAgainSoon(t *testing.T) {
+	const soon = 15 * time.Second
+	retries, one := kube.Retries(), reconcile.Request{}
+	for range 40 {
+		if pause := retries.When(one); pause <= 0 || pause > soon {
+			t.Fatalf("after %d failures it is tried again in %v", retries.NumRequeues(one), pause)
+		}
+	}
+	retries.Forget(one)
+	if pause := retries.When(one); pause > time.Second {
+		t.Errorf("after a success it is tried again in %v", pause)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/kube/drain"
 	"github.com/proxplane/proxplane/kube/join"
 	"github.com/proxplane/proxplane/site"
@@ -105,7 +106,7 @@ func SetUp(_ context.Context, mgr manager.Manager, o Options) error {
 		}
 	}
 	skip := true
-	one, err := controller.New("machines", mgr, controller.Options{Reconciler: r, MaxConcurrentReconciles: workers, SkipNameValidation: &skip})
+	one, err := controller.New("machines", mgr, controller.Options{Reconciler: r, MaxConcurrentReconciles: workers, SkipNameValidation: &skip, RateLimiter: kube.Retries()})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -24,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
+	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/model"
 )
 
@@ -73,17 +73,11 @@ const namespaceWorkers = 4
 // objectWorkers is how many objects of a kind are written about at once.
 const objectWorkers = 8
 
-// Pauses after failures to write, such as while Kubernetes' API is away.
-const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = 15 * time.Second
-)
-
 func newController(name string, mgr manager.Manager, r reconcile.Reconciler, workers int) (controller.Controller, error) {
 	skip := true // several of them may run in one process, in tests
 	return controller.New(name, mgr, controller.Options{
 		Reconciler: untilTheEnd{r}, MaxConcurrentReconciles: workers, SkipNameValidation: &skip,
-		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		RateLimiter: kube.Retries(),
 	})
 }
 

@@ -20,6 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/proxplane/proxplane/kube"
 )
 
 // Setup adds controllers to a manager that approve the certificates of a door's machines, and delete tokens
@@ -31,7 +33,7 @@ func Setup(mgr manager.Manager, tokens *Tokens, machines Machines) error {
 	})
 	err := ctrl.NewControllerManagedBy(mgr).Named(tokens.Door+"-certificates").
 		For(&certv1.CertificateSigningRequest{}, builder.WithPredicates(pending)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: approvers}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: approvers, RateLimiter: kube.Retries()}).
 		Complete(&approver{Client: mgr.GetClient(), tokens: tokens, machines: machines})
 	if err != nil {
 		return err
@@ -47,6 +49,7 @@ func Setup(mgr manager.Manager, tokens *Tokens, machines Machines) error {
 	}}
 	return ctrl.NewControllerManagedBy(mgr).Named(tokens.Door+"-tokens").
 		Watches(&corev1.Node{}, all, builder.WithPredicates(created)).
+		WithOptions(controller.Options{RateLimiter: kube.Retries()}).
 		Complete(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 			left, err := tokens.Prune(ctx, mgr.GetClient(), machines)
 			if err != nil || left == 0 {
