@@ -27,7 +27,7 @@ func init() {
 // CloudProvider implements Karpenter's interface to clouds.
 type CloudProvider struct {
 	client  client.Client
-	secrets client.Reader // past the cache
+	secrets client.Reader // past the cache, NodeClaims as well
 	regions *Regions
 	set     string
 	sizes   []Size
@@ -43,9 +43,7 @@ type CloudProvider struct {
 	choosing sync.Mutex // held by who chooses a zone
 	mu       sync.Mutex
 	reserved map[model.Owner]reservation
-	// since is when this process began, and tried where it has begun machines since then, and when.
-	since time.Time
-	tried map[model.Owner]try
+	tried    map[model.Owner]try // where this process has begun machines, and when
 }
 
 // try is that a machine was begun in a region.
@@ -87,7 +85,7 @@ func newCloudProvider(c client.Client, secrets client.Reader, regions *Regions, 
 	return &CloudProvider{
 		client: c, secrets: secrets, regions: regions, set: set, sizes: sizes, factor: factor, backoff: newBackoff(time.Now), metrics: newMetrics(),
 		boot: &bootData{secrets: secrets, tokens: tokens}, reserved: map[model.Owner]reservation{},
-		since: time.Now(), tried: map[model.Owner]try{},
+		tried: map[model.Owner]try{},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -129,12 +130,8 @@ func (p *CloudProvider) again(claim *v1.NodeClaim, class *api.ProxmoxNodeClass, 
 	return at
 }
 
-const (
-	// triedFor is longer than Karpenter tries to launch a NodeClaim.
-	triedFor = time.Hour
-	// clocksDiffer is by how much, at most.
-	clocksDiffer = time.Minute
-)
+// triedFor is longer than Karpenter tries to launch a NodeClaim.
+const triedFor = time.Hour
 
 // note remembers where a machine is begun. The caller holds the lock.
 func (p *CloudProvider) note(owner model.Owner, region string) {
@@ -154,12 +151,17 @@ func (p *CloudProvider) abandoned(claim *v1.NodeClaim) bool {
 	return p.tried[p.ownerOf(claim)].gone
 }
 
-// untried reports whether no machine can have been begun for a NodeClaim in a region: the NodeClaim is younger than this process, which hasn't.
-func (p *CloudProvider) untried(claim *v1.NodeClaim, region string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	t, tried := p.tried[p.ownerOf(claim)]
-	return claim.CreationTimestamp.After(p.since.Add(clocksDiffer)) && !(tried && t.region == region)
+// mayBeIn reports whether a machine of a NodeClaim may have been begun in a region. Where it is made is written down before, and the cache may not have that yet.
+func (p *CloudProvider) mayBeIn(ctx context.Context, claim *v1.NodeClaim, region string) bool {
+	is := *claim
+	if is.Annotations[api.AnnotationMachine] == "" {
+		is = v1.NodeClaim{}
+		if err := p.secrets.Get(ctx, types.NamespacedName{Name: claim.Name}, &is); err != nil || is.UID != claim.UID {
+			return true // whose it is shows when it is tried again
+		}
+	}
+	was := asMade(&is)
+	return was == nil && is.Annotations[api.AnnotationMachine] != "" || was != nil && was.Region == region
 }
 
 // order prefers cheap machines, then by the strategy zones with few nodes of the class, or those that are in use.
@@ -228,7 +230,7 @@ func (p *CloudProvider) begun(ctx context.Context, claim *v1.NodeClaim, class *a
 		if err == nil {
 			m, err = r.Site.Read(ctx, owner)
 		}
-		if errors.Is(err, site.ErrNotFound) || err != nil && ctx.Err() == nil && p.untried(claim, name) {
+		if errors.Is(err, site.ErrNotFound) || err != nil && ctx.Err() == nil && !p.mayBeIn(ctx, claim, name) {
 			continue // a region that can't be asked holds up no other one
 		}
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/proxplane/proxplane/model"
@@ -60,9 +61,18 @@ func TestARegionThatCantBeAskedHoldsUpNoOtherOne(t *testing.T) {
 			t.Errorf("it is in %s", c.Labels[corev1.LabelTopologyRegion])
 		}
 		// One that may have been begun there isn't made a second time.
-		l.since = time.Now().Add(time.Hour)
-		if _, err := l.Create(t.Context(), l.claim("begun")); err == nil || !strings.Contains(err.Error(), "region far") {
+		begun := l.claim("begun")
+		if err := l.remember(t.Context(), begun, made{Region: "far", Zone: "pve1"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Create(t.Context(), begun); err == nil || !strings.Contains(err.Error(), "region far") {
 			t.Errorf("got %v", err)
+		}
+		// One that is older than this process and was begun nowhere is made where Proxmox answers.
+		early := l.claim("early")
+		early.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Hour))
+		if c := l.create(early); c.Labels[corev1.LabelTopologyRegion] != "lab" {
+			t.Errorf("it is in %s", c.Labels[corev1.LabelTopologyRegion])
 		}
 
 		// Machines whose NodeClaims are lost: that of the region that answers goes, the other one when its region answers again.
