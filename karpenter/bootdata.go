@@ -18,6 +18,7 @@ import (
 
 	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
 	"github.com/proxplane/proxplane/kube/join"
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/spec"
 )
 
@@ -94,8 +95,8 @@ func holds(boot spec.FirstBoot, text string) bool {
 	return false
 }
 
-// check says what is wrong with the first-boot data of a class; nil: nothing.
-func (b *bootData) check(ctx context.Context, class *api.ProxmoxNodeClass) error {
+// check says what is wrong with the first-boot data of a class whose machines are made from a template, which may be nil; nil: nothing.
+func (b *bootData) check(ctx context.Context, class *api.ProxmoxNodeClass, t source) error {
 	o := class.Spec.MetadataOptions
 	if o == nil || o.Type != api.MetadataCDROM {
 		return nil
@@ -104,7 +105,12 @@ func (b *bootData) check(ctx context.Context, class *api.ProxmoxNodeClass) error
 	if err != nil {
 		return err
 	}
-	in := b.values("node", class, made{Region: "region", Zone: "zone"}, Grid()[0], spec.Machine{})
+	what, size := made{Region: "region", Zone: "zone"}, Grid()[0]
+	if managed, ok := t.(*api.ProxmoxTemplate); ok {
+		what.Template = &managed.Spec // templates may name its interfaces
+	}
+	m, _ := what.machine(model.Owner{Key: model.Key{Kind: kindNodeClaim, Name: "node"}}, spec.Cluster{}, inPlaceOf(class))
+	in := b.values("node", class, what, size, m)
 	in.Values = values
 	in.Kubernetes.BootstrapToken = "abcdef.0123456789abcdef"
 	_, err = render(parts, in)

@@ -51,6 +51,9 @@ func (p *CloudProvider) Create(ctx context.Context, claim *v1.NodeClaim) (*v1.No
 	ctx, cancel := context.WithTimeout(ctx, createTimeout)
 	defer cancel()
 	what, out, err := p.launch(ctx, claim, class, at)
+	if wrong := (wrongError{}); errors.As(err, &wrong) {
+		err = p.refuse(class, wrong)
+	}
 	if err != nil {
 		p.settled(claim, 0, err)
 		p.metrics.failed(at.zone, err)

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -145,10 +147,26 @@ func (p *CloudProvider) giveUp(ctx context.Context, r *Region, owner model.Owner
 	return cloudprovider.NewInsufficientCapacityError(err)
 }
 
-// wrongInput is the error of a NodeClaim that can't be made until a person has changed something.
+// wrongError says that no machine can be made until a person has changed something.
+type wrongError struct{ error }
+
+func (e wrongError) Unwrap() error { return e.error }
+
+// wrongInput is that error, unless it is Kubernetes that couldn't be asked.
 func wrongInput(err error) error {
-	text := strings.TrimSpace(err.Error())
-	return cloudprovider.NewCreateError(err, "InvalidMachine", text)
+	var unreached *url.Error
+	if err == nil || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown || errors.As(err, &unreached) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return wrongError{err}
+}
+
+// refuse has the NodeClaim go whose machine can't be made as it is declared, and its class left alone for a moment: Karpenter does nothing else, for no
+// NodePool, while there is a NodeClaim that isn't launched.
+func (p *CloudProvider) refuse(class *api.ProxmoxNodeClass, wrong wrongError) error {
+	text := strings.TrimSpace(wrong.Error())
+	until := p.backoff.refused(class.Name, text)
+	return cloudprovider.NewInsufficientCapacityError(fmt.Errorf("%s; machines of ProxmoxNodeClass %s are tried again in %s", text, class.Name, until.Sub(p.backoff.now())))
 }
 
 // made is what a machine of a class is made from in a place.

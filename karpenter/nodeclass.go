@@ -71,15 +71,15 @@ func (c *classes) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 
 // look notes how a class is.
 func (c *classes) look(ctx context.Context, class *api.ProxmoxNodeClass) error {
-	conditions := class.StatusConditions()
-	if err := c.provider.boot.check(ctx, class); err != nil {
-		conditions.SetFalse(api.ConditionInstanceMetadataOptionsReady, "Invalid", err.Error())
-	} else {
-		conditions.SetTrue(api.ConditionInstanceMetadataOptionsReady)
-	}
 	t, err := c.provider.template(ctx, class)
 	if err != nil {
 		return err
+	}
+	conditions := class.StatusConditions()
+	if err := c.provider.boot.check(ctx, class, t); err != nil {
+		conditions.SetFalse(api.ConditionInstanceMetadataOptionsReady, "Invalid", err.Error())
+	} else {
+		conditions.SetTrue(api.ConditionInstanceMetadataOptionsReady)
 	}
 	ref := class.Spec.InstanceTemplateRef
 	var zones []string

@@ -115,6 +115,18 @@ func (b *backoff) failed(z zone, size, text string) time.Time {
 // unjoined notes that a machine of a class didn't become a node, and returns when the next one is made.
 func (b *backoff) unjoined(class, text string) time.Time { return b.note(classKey(class), text) }
 
+// refused notes that no machine of a class can be made as it is declared now, and returns when that is tried again: soon, since people correct it.
+func (b *backoff) refused(class, text string) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.zones[classKey(class)]
+	if until := b.now().Add(firstPause); until.After(t.until) {
+		t.text, t.until = text, until
+	}
+	b.zones[classKey(class)] = t
+	return t.until
+}
+
 // joined notes that one did.
 func (b *backoff) joined(class string) {
 	b.mu.Lock()
