@@ -1,7 +1,9 @@
 package karpenter
 
 import (
+	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -160,6 +162,29 @@ func TestAMachineWhoseNodeClaimIsLostIsCollected(t *testing.T) {
 		if l.config(vmidOf(t, kept)) == nil || l.guests() != 1 {
 			t.Error("the wrong one went")
 		}
+	})
+}
+
+// A machine that has no NodeClaim in one round is looked at again before the next one is due.
+func TestALostMachineIsLookedAtAgainSoon(t *testing.T) {
+	inLab(t, labWorld(), talos(), func(t *testing.T, l *lab) {
+		l.settle()
+		c := l.create(l.claim("node-1"))
+		k := &collector{direct: l.client, provider: l.CloudProvider, log: l.regions.log, every: collectEvery, missing: map[model.Owner]string{}}
+		ctx, end := context.WithCancel(t.Context())
+		var rounds sync.WaitGroup
+		rounds.Go(func() { _ = k.Start(ctx) })
+		time.Sleep(time.Second) // after the first round
+		if err := l.client.Delete(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		const removal = 10 * time.Second
+		time.Sleep(collectEvery + collectAgain + removal)
+		if n := l.guests(); n != 0 {
+			t.Errorf("%d machines are left", n)
+		}
+		end()
+		rounds.Wait()
 	})
 }
 

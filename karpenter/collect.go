@@ -26,16 +26,19 @@ type collector struct {
 	missing map[model.Owner]string // without a NodeClaim in the last round, with their region
 }
 
-// collectEvery is how often machines are compared with NodeClaims.
-const collectEvery = time.Minute
+// collectEvery is how often machines are compared with NodeClaims, and collectAgain how soon once more if one has none: after
+// that time lists were read again.
+const (
+	collectEvery = time.Minute
+	collectAgain = 30 * time.Second
+)
 
 // Start runs until ctx ends.
 func (c *collector) Start(ctx context.Context) error {
 	for {
-		pause := c.every
-		if err := c.round(ctx); errors.Is(err, errUnread) {
-			pause = time.Second
-		} else if err != nil && ctx.Err() == nil {
+		err := c.round(ctx)
+		pause := c.pause(err)
+		if err != nil && !errors.Is(err, errUnread) && ctx.Err() == nil {
 			c.log.Warn("look for machines without a NodeClaim", "error", err)
 		}
 		select {
@@ -44,6 +47,17 @@ func (c *collector) Start(ctx context.Context) error {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// pause is how long after a round the next one is.
+func (c *collector) pause(err error) time.Duration {
+	switch {
+	case errors.Is(err, errUnread):
+		return time.Second
+	case len(c.missing) > 0:
+		return min(c.every, collectAgain)
+	}
+	return c.every
 }
 
 // NeedLeaderElection is for the manager: followers touch nothing.
