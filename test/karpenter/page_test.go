@@ -2,9 +2,13 @@ package karpenter_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/proxplane/proxplane/test/kit/sim"
 )
@@ -17,6 +21,7 @@ func TestThePageEndsInANode(t *testing.T) {
 	s := open(t, "default")
 	t.Cleanup(func() {
 		_ = plane.Kubectl(context.Background(), "-n", "proxplane", "delete", "providers.infra.virtrigaud.io", "lab", "--wait=false").Run()
+		_ = plane.Kubectl(context.Background(), "-n", "default", "delete", "deployment", "first", "--wait=false").Run()
 	})
 	text, err := os.ReadFile("../../docs/karpenter.md")
 	if err != nil {
@@ -25,7 +30,7 @@ func TestThePageEndsInANode(t *testing.T) {
 	var objects []string
 	for _, part := range strings.Split(string(text), "```yaml\n")[1:] {
 		block, _, _ := strings.Cut(part, "\n```")
-		if strings.Contains(block, "kind: NodePool") || strings.Contains(block, "name: kubeadm,") {
+		if strings.Contains(block, "kind: NodePool") || strings.Contains(block, "name: kubeadm,") || strings.Contains(block, "kind: Deployment") {
 			objects = append(objects, block)
 		}
 	}
@@ -36,8 +41,13 @@ func TestThePageEndsInANode(t *testing.T) {
 			"spec:\n  sourceImage", "spec:\n  region: lab\n  sourceImage", "spec:\n  instanceTemplateRef", "spec:\n  region: lab\n  instanceTemplateRef",
 		).Replace(block))
 	}
-	s.load(1, "1", true)
-	s.awaitReady(1)
+	s.await(func() string {
+		var d appsv1.Deployment
+		if err := kube.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "first"}, &d); err != nil || d.Status.ReadyReplicas != 1 {
+			return fmt.Sprintf("%d pods are ready: %v", d.Status.ReadyReplicas, err)
+		}
+		return ""
+	})
 	s.awaitMachines(1)
 	for _, n := range s.nodes() {
 		if how := s.fleet.Settings(n.Name).How; how != "kubeadm" || !strings.HasPrefix(n.Spec.ProviderID, "proxmox://lab/") {
