@@ -181,7 +181,7 @@ func (r *base) Read(ctx context.Context, req resource.ReadRequest, resp *resourc
 	if resp.Diagnostics.Append(r.sameSet(ctx, resp.State)...); resp.Diagnostics.HasError() {
 		return
 	}
-	w, known, diags := r.kind.parse(resp.State.Raw)
+	w, known, diags := r.recall(resp.State.Raw)
 	resp.Diagnostics.Append(diags.Errors()...) // what is worth knowing is about the configuration
 	if !known || resp.Diagnostics.HasError() {
 		return
@@ -244,7 +244,7 @@ func (r *base) Delete(ctx context.Context, req resource.DeleteRequest, resp *res
 	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("timeouts"), &t)...)
 	limit, diags := t.Delete(ctx, patience)
 	resp.Diagnostics.Append(diags...)
-	w, _, diags := r.kind.parse(req.State.Raw)
+	w, _, diags := r.recall(req.State.Raw)
 	if resp.Diagnostics.Append(diags...); resp.Diagnostics.HasError() {
 		return
 	}

@@ -199,7 +199,7 @@ func hideFirstBoot(spec map[string]any) bool {
 
 // shrink: machines beyond a smaller number of replicas go.
 func (r *machine) shrink(w *part, state tfsdk.State) diag.Diagnostics {
-	was, known, diags := r.parse(state.Raw)
+	was, known, diags := r.recall(state.Raw)
 	if !known || diags.HasError() {
 		return diags
 	}

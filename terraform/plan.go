@@ -26,7 +26,7 @@ func (r *base) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 		return
 	case req.Plan.Raw.IsNull():
 		resp.Diagnostics.Append(unmark(ctx, resp.Private)...)
-		if w, known, diags := r.kind.parse(req.State.Raw); known && !diags.HasError() {
+		if w, known, diags := r.recall(req.State.Raw); known && !diags.HasError() {
 			resp.Diagnostics.Append(r.door.claims.leave(w)...)
 			resp.Diagnostics.Append(retained(w)...)
 			resp.Diagnostics.Append(shielded(w)...)
@@ -98,7 +98,7 @@ func (r *base) remember(ctx context.Context, w part, state tfsdk.State) {
 	if state.Raw.IsNull() || r.door.claims.holds(w.key) {
 		return
 	}
-	if was, known, diags := r.kind.parse(state.Raw); known && !diags.HasError() {
+	if was, known, diags := r.recall(state.Raw); known && !diags.HasError() {
 		unfinished, _ := isUnfinished(ctx, state) // which has an id, as the schema says
 		r.door.claims.hold(was, unfinished)
 	}
