@@ -8,8 +8,6 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
@@ -216,14 +214,4 @@ func (a *adoption) adopt(ctx context.Context, s *site.Site) (diags diag.Diagnost
 		}
 	}
 	return diags
-}
-
-// renamed: another name is another machine, unless it is one that was imported and isn't ours yet.
-func renamed() planmodifier.String {
-	const text = "Another name is another resource."
-	return stringplanmodifier.RequiresReplaceIf(func(ctx context.Context, req planmodifier.StringRequest, resp *stringplanmodifier.RequiresReplaceIfFuncResponse) {
-		p, diags := readPending(ctx, req.Private)
-		resp.Diagnostics.Append(diags...)
-		resp.RequiresReplace = p == nil
-	}, text, text)
 }

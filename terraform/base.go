@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -41,6 +40,9 @@ type kind interface {
 	// parse reads a configuration, a plan or a state. It reports false if not all of it is
 	// known yet.
 	parse(raw tftypes.Value) (w part, known bool, diags diag.Diagnostics)
+	// sketch is what is known of a configuration of which something isn't: by which names it and its machines are known. It reports
+	// false if it isn't even that.
+	sketch(raw tftypes.Value) (w part, named bool)
 	// foresee writes into a plan what is known before anything is done.
 	foresee(ctx context.Context, w part, objects []plan.Object, state tfsdk.State, planned *tfsdk.Plan) diag.Diagnostics
 	// pin keeps to what the plan has shown.
@@ -64,6 +66,9 @@ type part struct {
 	from   int           // the VMID of what it is a copy of; 0: that isn't known by its VMID
 	hidden bool          // what it gets at its first boot isn't known here
 	there  []aMachine    // of those that the state doesn't have, what is there already
+	label  bool          // its name is nothing in Proxmox: with another one it is the same
+	fewer  bool          // machines may be destroyed since fewer are wanted
+	anew   bool          // and to be made anew
 }
 
 // has reports whether an object is the resource's own.
@@ -71,11 +76,8 @@ func (w part) has(o model.Owner) bool {
 	return slices.Contains(w.owners, o) || slices.Contains(w.leaves, o)
 }
 
-// common adds the attributes that all resources have, and what all have about their names.
+// common adds the attributes that all resources have.
 func common(ctx context.Context, a map[string]schema.Attribute) {
-	name := a["name"].(schema.StringAttribute)
-	name.PlanModifiers = []planmodifier.String{renamed()}
-	a["name"] = name
 	a["id"] = schema.StringAttribute{Computed: true, Description: "Whose it is: the set and its name. It ends with (unfinished) where a creation has failed half-way and goes on with the next apply."}
 	a["drift"] = schema.ListAttribute{Computed: true, ElementType: types.StringType, Description: "What differs in Proxmox from what this resource says, since somebody has changed it there. Applying changes it back."}
 	a["timeouts"] = timeouts.Attributes(ctx, timeouts.Opts{Create: true, Update: true, Delete: true})

@@ -123,6 +123,7 @@ type step struct {
 	config  tftypes.Value
 	planned *tfprotov6.DynamicValue
 	private []byte
+	replace []*tftypes.AttributePath // why it would be destroyed and made anew
 }
 
 // plan plans a configuration in a walk of its own.
@@ -138,7 +139,7 @@ func (c *client) planBeside(of resourceState, config values) (step, said) {
 	kind := c.types[of.kind]
 	s := step{of: of, config: valueOf(kind, config)}
 	proposed := maps.Clone(config)
-	for _, name := range []string{"id", "drift", "machines"} { // what is computed stays, or isn't known
+	for _, name := range []string{"id", "drift", "machines", "created"} { // what is computed stays, or isn't known
 		if _, has := kind.(tftypes.Object).AttributeTypes[name]; !has {
 			continue
 		}
@@ -159,7 +160,7 @@ func (c *client) planBeside(of resourceState, config values) (step, said) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	s.planned, s.private = resp.PlannedState, resp.PlannedPrivate
+	s.planned, s.private, s.replace = resp.PlannedState, resp.PlannedPrivate, resp.RequiresReplace
 	return s, told(resp.Diagnostics)
 }
 

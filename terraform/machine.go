@@ -91,6 +91,7 @@ func (r *machine) parse(raw tftypes.Value) (w part, known bool, diags diag.Diagn
 	if said[takenOver] == true {
 		goOn(wanted.Desired.VMs)
 	}
+	w.anew, w.fewer = consents(said, "replace"), consents(said, "scaleDown")
 	for _, v := range wanted.Desired.VMs {
 		w.owners = append(w.owners, v.Owner)
 	}
@@ -197,7 +198,7 @@ func hideFirstBoot(spec map[string]any) bool {
 	return false
 }
 
-// shrink: machines beyond a smaller number of replicas go.
+// shrink: machines that a smaller number of replicas, or another name, leaves out go.
 func (r *machine) shrink(w *part, state tfsdk.State) diag.Diagnostics {
 	was, known, diags := r.recall(state.Raw)
 	if !known || diags.HasError() {
@@ -210,25 +211,14 @@ func (r *machine) shrink(w *part, state tfsdk.State) diag.Diagnostics {
 		v.Deleted = true
 		w.wanted.Desired.VMs, w.leaves = append(w.wanted.Desired.VMs, v), append(w.leaves, v.Owner)
 	}
-	switch {
+	switch another := w.another(was); {
 	case len(w.leaves) == 0:
-	case was.key != w.key && !replaces(w.wanted.Desired):
-		diags.AddAttributeError(path.Root("name"), "Another name is another machine", fmt.Sprintf("%s would be destroyed, with all disks, to make %s: set %s to allow it. guest_name is what the guest is called in Proxmox; that can be changed.",
-			names(w.leaves), names(w.owners), status.Terraform.Consent(model.AllowReplace))+plansFirst)
-	case was.key == w.key && !scalesDown(w.wanted.Desired):
+	case another && !w.anew:
+		diags.Append(w.anotherMachine(names(w.leaves)))
+	case !another && !w.fewer:
 		diags.AddAttributeError(path.Root("replicas"), "Machines would be destroyed", fmt.Sprintf("With that number of replicas %s would be destroyed, with all disks: set %s to allow it.", names(w.leaves), status.Terraform.Consent(model.AllowScaleDown))+plansFirst)
 	}
 	return diags
-}
-
-// replaces reports whether machines may be destroyed and made anew.
-func replaces(want model.Desired) bool {
-	return !slices.ContainsFunc(want.VMs, func(v model.VM) bool { return !v.Deleted && !v.Update.Replace })
-}
-
-// scalesDown reports whether machines may go because fewer are wanted.
-func scalesDown(want model.Desired) bool {
-	return slices.ContainsFunc(want.Groups, func(g model.Group) bool { return g.ScaleDown })
 }
 
 // names are owners by their names.

@@ -31,7 +31,7 @@ func newManifests() *manifests {
 
 func (r *manifests) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	a := map[string]schema.Attribute{
-		"name": schema.StringAttribute{Required: true, Description: "A name for these manifests. Another name is another resource."},
+		"name": schema.StringAttribute{Required: true, Description: "A name for these manifests. It can be changed: machines stay as they are."},
 		"yaml": schema.StringAttribute{Required: true, Description: "Manifests as proxplane apply takes them, several of them separated by ---: file(\"machines.yaml\"). What they say of Providers isn't needed: the provider of this resource is meant."},
 	}
 	a["machines"] = machinesAttribute()
@@ -50,7 +50,7 @@ func (r *manifests) parse(raw tftypes.Value) (w part, known bool, diags diag.Dia
 	if !known || name == "" {
 		return w, false, diags
 	}
-	w.key = model.Key{Kind: "Manifest", Name: name}
+	w.key, w.label = model.Key{Kind: "Manifest", Name: name}, true
 	w.wanted, diags = r.door.translateText("yaml", []byte(text))
 	for _, v := range w.wanted.Desired.VMs {
 		w.owners = append(w.owners, v.Owner)

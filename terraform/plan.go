@@ -37,12 +37,17 @@ func (r *base) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 	resp.Diagnostics.Append(diags...)
 	w, known, diags := r.kind.parse(req.Config.Raw)
 	resp.Diagnostics.Append(diags...)
-	if !known || diags.HasError() {
+	switch {
+	case diags.HasError():
+		return
+	case !known:
+		r.unsure(ctx, again, req, resp)
 		return
 	}
 	if resp.Diagnostics.Append(r.door.claims.plan(w, again)...); resp.Diagnostics.HasError() {
 		return
 	}
+	r.renamed(ctx, w, req, resp)
 	r.remember(ctx, w, req.State)
 	if s, err := r.door.opened(w.wanted.Connection); err != nil {
 		resp.Diagnostics.AddError(failure(err))

@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -46,7 +45,7 @@ func newSnapshot() *snapshot {
 func (r *snapshot) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	a := attributes(r.fields)
 	vmid := a["vmid"].(schema.Int64Attribute)
-	vmid.PlanModifiers = []planmodifier.Int64{int64planmodifier.RequiresReplace()}
+	vmid.PlanModifiers = []planmodifier.Int64{ofAnother()}
 	a["vmid"] = vmid
 	a["created"] = schema.StringAttribute{Computed: true, Description: "When it was taken, in RFC 3339."}
 	common(ctx, a)
