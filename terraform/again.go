@@ -17,7 +17,7 @@ import (
 // foundAgain says which machines are there already though the state doesn't have them: Terraform's plan calls them new. What is known
 // of them is part of the plan. Of a resource that is planned again because it is to be replaced, Terraform says so itself.
 func (r *base) foundAgain(ctx context.Context, s *site.Site, w *part, objects []plan.Object, again bool) (diags diag.Diagnostics) {
-	var there, held []string
+	var there, held, kept []string
 	resumes, said := r.door.claims.unfinished(*w)
 	resumes = resumes && !again
 	own := guests(w.owners)
@@ -28,6 +28,10 @@ func (r *base) foundAgain(ctx context.Context, s *site.Site, w *part, objects []
 				continue
 			}
 			name := fmt.Sprintf("%s (VM %d)", o.Owner.Name, o.VMID)
+			if !resumes && r.door.claims.retains(o.Owner.Key) {
+				kept = append(kept, name)
+				continue
+			}
 			if !resumes && r.door.claims.holds(o.Owner.Key) {
 				held = append(held, name)
 				continue
@@ -47,6 +51,10 @@ func (r *base) foundAgain(ctx context.Context, s *site.Site, w *part, objects []
 		return diags
 	case !again:
 		diags.Append(r.unclaimed(ctx, s, *w)...)
+	}
+	if len(kept) > 0 {
+		diags.AddError(w.key.Name+" can't be replaced", fmt.Sprintf("deletion_policy is Retain: %s would stay in Proxmox, and another machine with the same name and the same MAC addresses would be made beside it. "+
+			"Apply deletion_policy = \"Delete\" first; or leave it as it is, after an untaint if it is tainted.", strings.Join(kept, ", ")))
 	}
 	if len(there) > 0 {
 		diags.AddWarning("Machines are there already", fmt.Sprintf("The state doesn't have %s of set %s. Applying takes what is there into the state, and makes nothing twice.", strings.Join(there, ", "), r.door.config.set))

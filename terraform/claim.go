@@ -19,13 +19,15 @@ type claims struct {
 	set   string
 	token string // of this plan: who brings it back has been planned for already, and is to be replaced
 
-	mu      sync.Mutex
-	held    map[model.Key]bool // a state has it
-	begun   map[model.Key]bool // a state has it, and it was never finished
-	resumed map[model.Key]bool // a creation goes on with it
-	planned map[model.Key]bool // a configuration says it
-	leaves  map[model.Key]bool // a plan destroys it
-	applied map[model.Key]bool // it was made, changed or found again
+	mu       sync.Mutex
+	held     map[model.Key]bool   // a state has it
+	retained map[model.Key]bool   // and it stays in Proxmox when that is destroyed
+	begun    map[model.Key]bool   // a state has it, and it was never finished
+	resumed  map[model.Key]bool   // a creation goes on with it
+	planned  map[model.Key]bool   // a configuration says it
+	leaves   map[model.Key]bool   // a plan destroys it
+	applied  map[model.Key]bool   // it was made, changed or found again
+	adopted  map[string]model.Key // what is to become whose, by what it is
 }
 
 func newClaims(set string) *claims {
@@ -38,9 +40,10 @@ func newClaims(set string) *claims {
 func (c *claims) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, m := range []*map[model.Key]bool{&c.held, &c.begun, &c.resumed, &c.planned, &c.leaves, &c.applied} {
+	for _, m := range []*map[model.Key]bool{&c.held, &c.retained, &c.begun, &c.resumed, &c.planned, &c.leaves, &c.applied} {
 		*m = map[model.Key]bool{}
 	}
+	c.adopted = map[string]model.Key{}
 }
 
 // hold notes that a state has some objects.
@@ -50,7 +53,17 @@ func (c *claims) hold(w part, unfinished bool) {
 	for _, k := range w.names() {
 		c.held[k] = true
 	}
+	for _, v := range w.wanted.Desired.VMs {
+		c.retained[v.Owner.Key] = v.Retain
+	}
 	c.begun[w.key] = unfinished
+}
+
+// retains reports whether a machine that a state has stays in Proxmox when its resource is destroyed.
+func (c *claims) retains(k model.Key) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.retained[k]
 }
 
 // resume notes that a creation goes on with what a resource has.
@@ -86,6 +99,21 @@ func (c *claims) plan(w part, again bool) (diags diag.Diagnostics) {
 		c.planned[k] = true
 	}
 	return c.disputed(w.names())
+}
+
+// adopt notes which guests are to become a resource's. They can't be two resources' at once.
+func (c *claims) adopt(w part, list adoptions) (diags diag.Diagnostics) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, a := range list {
+		id := model.OriginOf(a.guest.VMID, a.guest.Config.Options)
+		if other, there := c.adopted[id]; there && other != w.key {
+			diags.AddError(fmt.Sprintf("Two resources are VM %d", a.guest.VMID), fmt.Sprintf("It is imported for %s and for %s, and can be one of them only. Take one of the import blocks out; if it was imported already, tofu state rm ADDRESS has it forgotten.", other.Name, w.key.Name))
+			return diags
+		}
+		c.adopted[id] = w.key
+	}
+	return diags
 }
 
 // lose notes what a resource had and doesn't want any more.

@@ -111,3 +111,46 @@ func TestARefusalOfExistingMachinesAllowsAReplacement(t *testing.T) {
 		t.Errorf("without a state it is taken: %s", said)
 	}
 }
+
+// A machine that stays when its resource is destroyed can't be replaced: there would be two of it.
+func TestAMachineThatIsRetainedIsNotReplaced(t *testing.T) {
+	c := start(t)
+	const kind = "proxplane_virtual_machine"
+	config := small("web")
+	config["deletion_policy"] = "Retain"
+	of := c.made(config)
+	for _, policy := range []string{"Retain", "Delete"} { // what counts is what was applied
+		config["deletion_policy"] = policy
+		s, said := c.plan(of, config)
+		if said.failed {
+			t.Fatal(said)
+		}
+		anew := c.none(kind)
+		anew.private = s.private // which Terraform hands on when it plans the replacement
+		if _, said = c.planBeside(anew, config); !said.failed || !strings.Contains(said.text, "web can't be replaced: deletion_policy is Retain") {
+			t.Errorf("%s: it is replaced: %s", policy, said)
+		}
+		c.connect(c.login())
+		if _, said = c.read(of); said.failed {
+			t.Fatal(said)
+		}
+		if _, said = c.planBeside(c.none(kind), config); !said.failed || !strings.Contains(said.text, "web can't be replaced") { // of what is tainted, the prior state is null
+			t.Errorf("%s: it is replaced when it is tainted: %s", policy, said)
+		}
+	}
+	s, said := c.plan(of, config)
+	if said.failed {
+		t.Fatal(said)
+	}
+	if of, said = c.apply(s); said.failed {
+		t.Fatal(said)
+	}
+	if s, said = c.plan(of, config); said.failed {
+		t.Fatal(said)
+	}
+	anew := c.none(kind)
+	anew.private = s.private
+	if _, said = c.planBeside(anew, config); said.failed {
+		t.Error(said)
+	}
+}

@@ -1,6 +1,7 @@
 package terraform_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -77,4 +78,28 @@ func (c *client) stateOf(of resourceState) (state string) {
 		c.Fatal(err)
 	}
 	return state
+}
+
+// One VM can't be two resources.
+func TestAVMIsImportedForOneResource(t *testing.T) {
+	c := start(t)
+	if err := c.sim.Call(c.Context(), "POST", "/nodes/pve1/qemu", pve.Params{"vmid": 777, "name": "handmade", "memory": 1024, "cores": 2, "ostype": "l26", "scsi0": "local-lvm:8"}); err != nil {
+		t.Fatal(err)
+	}
+	plan := func(name string) said {
+		of, out := c.imported("proxplane_virtual_machine", "777")
+		if out.failed {
+			t.Fatal(out)
+		}
+		config := maps.Clone(handmade)
+		config["name"] = name
+		_, out = c.planBeside(of, config)
+		return out
+	}
+	if out := plan("one"); out.failed {
+		t.Fatal(out)
+	}
+	if out := plan("two"); !out.failed || !strings.Contains(out.text, "Two resources are VM 777: It is imported for one and for two") {
+		t.Errorf("it says %s", out)
+	}
 }

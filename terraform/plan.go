@@ -118,7 +118,8 @@ func (r *base) foretold(ctx context.Context, w *part, req resource.ModifyPlanReq
 		}
 		if a != nil {
 			a.warn(diags)
-			return a.objects(), true
+			diags.Append(r.door.claims.adopt(*w, a)...)
+			return a.objects(), !diags.HasError()
 		}
 	}
 	s, objects, ok := r.ask(ctx, *w, wanting{said: true, fresh: req.State.Raw.IsNull()}, diags)
