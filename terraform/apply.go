@@ -240,6 +240,9 @@ func (r *base) Delete(ctx context.Context, req resource.DeleteRequest, resp *res
 	if !r.ready(&resp.Diagnostics) {
 		return
 	}
+	if resp.Diagnostics.Append(r.sameSet(ctx, req.State)...); resp.Diagnostics.HasError() {
+		return
+	}
 	var t timeouts.Value
 	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("timeouts"), &t)...)
 	limit, diags := t.Delete(ctx, patience)

@@ -85,8 +85,16 @@ func TestAnotherSetTakesNothingForGone(t *testing.T) {
 	block := c.login()
 	block["set"] = "other"
 	c.connect(block)
-	if _, said := c.read(of); !said.failed || !strings.Contains(said.text, `The state has web of set shop, and the provider's block says set = "other"`) {
+	const want = `The state has web of set shop, and the provider's block says set = "other"`
+	if _, said := c.read(of); !said.failed || !strings.Contains(said.text, want) {
 		t.Error(said)
+	}
+	// With -refresh=false it isn't read.
+	if _, said := c.plan(of, small("web")); !said.failed || !strings.Contains(said.text, want) {
+		t.Errorf("it would be made twice: %s", said)
+	}
+	if said := c.refusedToDelete(of); !strings.Contains(said.text, want) {
+		t.Errorf("it would be forgotten: %s", said)
 	}
 }
 

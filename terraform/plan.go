@@ -21,16 +21,16 @@ import (
 // ModifyPlan asks the engine what would be done, and says what Terraform can't know: which change
 // restarts, replaces or loses data, and what isn't allowed.
 func (r *base) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	switch {
-	case r.door == nil:
+	if r.door == nil {
 		return
-	case req.Plan.Raw.IsNull():
-		resp.Diagnostics.Append(unmark(ctx, resp.Private)...)
-		if w, known, diags := r.recall(req.State.Raw); known && !diags.HasError() {
-			resp.Diagnostics.Append(r.door.claims.leave(w)...)
-			resp.Diagnostics.Append(retained(w)...)
-			resp.Diagnostics.Append(shielded(w)...)
+	}
+	if !req.State.Raw.IsNull() {
+		if resp.Diagnostics.Append(r.sameSet(ctx, req.State)...); resp.Diagnostics.HasError() {
+			return // which is said once, when it is read, unless nothing is read
 		}
+	}
+	if req.Plan.Raw.IsNull() {
+		r.goes(ctx, req, resp)
 		return
 	}
 	again, diags := r.door.claims.mark(ctx, req.Private, resp.Private)
@@ -72,6 +72,16 @@ func (r *base) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("id"), r.id(w))...)
 	resp.Diagnostics.Append(resp.Plan.SetAttribute(ctx, path.Root("drift"), r.resolved(ctx, w, objects, req.State, &resp.Diagnostics))...)
 	resp.Diagnostics.Append(r.kind.foresee(ctx, w, objects, req.State, &resp.Plan)...)
+}
+
+// goes says what it means that a resource is destroyed.
+func (r *base) goes(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	resp.Diagnostics.Append(unmark(ctx, resp.Private)...)
+	if w, known, diags := r.recall(req.State.Raw); known && !diags.HasError() {
+		resp.Diagnostics.Append(r.door.claims.leave(w)...)
+		resp.Diagnostics.Append(retained(w)...)
+		resp.Diagnostics.Append(shielded(w)...)
+	}
 }
 
 // retained says which machines stay though Terraform says that they are destroyed.

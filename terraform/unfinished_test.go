@@ -64,6 +64,23 @@ func (c *client) addresses(of resourceState) (list []tftypes.Value) {
 // deleted deletes a resource, by what a plan has handed on.
 func (c *client) deleted(of resourceState, private []byte) {
 	c.Helper()
+	if said := c.toldOfDelete(of, private); said.failed {
+		c.Fatal(said)
+	}
+}
+
+// refusedToDelete tries to delete a resource, which fails.
+func (c *client) refusedToDelete(of resourceState) said {
+	c.Helper()
+	out := c.toldOfDelete(of, of.private)
+	if !out.failed {
+		c.Error("it was deleted")
+	}
+	return out
+}
+
+func (c *client) toldOfDelete(of resourceState, private []byte) said {
+	c.Helper()
 	kind := c.types[of.kind]
 	null := tftypes.NewValue(kind, nil)
 	resp, err := c.server.ApplyResourceChange(c.Context(), &tfprotov6.ApplyResourceChangeRequest{
@@ -72,9 +89,7 @@ func (c *client) deleted(of resourceState, private []byte) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	if said := told(resp.Diagnostics); said.failed {
-		c.Fatal(said)
-	}
+	return told(resp.Diagnostics)
 }
 
 // destruction plans that a resource goes, and gives what that hands on.
