@@ -8,6 +8,9 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/proxplane/proxplane/pvesim"
+	"github.com/proxplane/proxplane/test/kit/sim"
 )
 
 // replaced are the attributes because of which Terraform would destroy a resource and make it anew.
@@ -187,5 +190,32 @@ func TestASnapshotOfAMachineThatIsNotKnownYetStays(t *testing.T) {
 	c.changed(of, config)
 	if at, said := c.replaced(of, values{"name": "before-upgrade", "vmid": vmid + 1}); len(at) == 0 {
 		t.Errorf("another machine's isn't another one: %s", said)
+	}
+}
+
+// Machines on nodes that the cluster doesn't have are on another cluster: they aren't gone.
+func TestAnotherClusterHasOthersNodes(t *testing.T) {
+	c := start(t)
+	of := c.made(small("web"))
+	w := pvesim.DefaultWorld()
+	sim.Quick(w)
+	for i := range w.Nodes {
+		w.Nodes[i].Name = strings.Replace(w.Nodes[i].Name, "pve", "other", 1)
+	}
+	w.Guests = nil
+	other, err := sim.Start(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := other.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	block := c.login()
+	block["endpoint"] = other.Endpoint
+	c.connect(block)
+	if now, said := c.read(of); !said.failed || now.state.IsNull() || !strings.Contains(said.text, "web isn't in this cluster") {
+		t.Errorf("it says %q", said)
 	}
 }

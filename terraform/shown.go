@@ -2,6 +2,7 @@ package terraform
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -54,7 +55,33 @@ func (shown) look(ctx context.Context, s *site.Site, w part, objects []plan.Obje
 		return false, diags
 	}
 	keepAddresses(list, was)
-	return len(list) > 0 || len(owners) == 0, state.SetAttribute(ctx, path.Root("machines"), list)
+	if there = len(list) > 0 || len(owners) == 0; !there {
+		if diags = elsewhere(ctx, s, was); diags.HasError() {
+			return false, diags
+		}
+	}
+	return there, state.SetAttribute(ctx, path.Root("machines"), list)
+}
+
+// elsewhere: machines on nodes that the cluster doesn't have are on another cluster. If they were taken for gone, they would be made anew here, and
+// nobody would look after them there.
+func elsewhere(ctx context.Context, s *site.Site, was []aMachine) (diags diag.Diagnostics) {
+	err := s.View(ctx, func(have *model.Observed) {
+		for _, m := range was {
+			if node := m.Node.ValueString(); node == "" || have.Nodes[node] != nil {
+				return
+			}
+		}
+		if len(was) > 0 {
+			name, node := was[0].Name.ValueString(), was[0].Node.ValueString()
+			diags.AddError(name+" isn't in this cluster", fmt.Sprintf("The state has VM %d on node %s, and the cluster that the provider's block means has no such node. Is it another cluster? Then a provider of its own, with an alias, is for it. "+
+				"If the node was removed with its machines, take the resource out of the state: tofu state rm ADDRESS.", was[0].VMID.ValueInt64(), node))
+		}
+	})
+	if err != nil {
+		diags.AddError(failure(err))
+	}
+	return diags
 }
 
 // guests are those of some owners that are machines.
