@@ -186,6 +186,7 @@ release-snapshot: ## all of a release but publishing it, into dist: archives, de
 release-terraform: ## all of a release of the Terraform provider but publishing it, into dist/terraform: zip archives, manifest, checksums, and docs as registries read them
 	$(RELEASE) goreleaser release --snapshot --clean --skip=sign -f .goreleaser.terraform.yaml
 	cp -R terraform/docs dist/terraform/docs
+	cp terraform-registry-manifest.json dist/terraform/terraform-provider-proxplane_$(NUMBER)_manifest.json
 
 # Where images are pushed to; without it, the image goes into dist/image as an OCI layout.
 IMAGE_REPO ?=
