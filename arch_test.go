@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"host/ssh":   {"host/ssh", "test/kit/need"}, // in its server for tests
 	"host/hook":  {"firstboot"},                 // on hosts, where there is nothing else of ours
 	"loadtest":   {"site", "engine", "spec", "status", "model", "pve"},
-	"kube":       {"api", "manifest", "model"},
+	"kube":       {"kube", "api", "manifest", "model"},
 	"engine":     {"observe", "act", "plan", "privileges", "model"},
 	"site":       {"engine", "observe", "act", "leftover", "imagefile", "plan", "model", "pve", "host/ssh"},
 	"cmd":        append([]string{"host/hook"}, doors...),
