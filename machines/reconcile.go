@@ -126,6 +126,7 @@ func (r *reconciler) Reconcile(ctx context.Context, q reconcile.Request) (reconc
 	if err != nil {
 		r.metrics.errors.Inc()
 		r.log.Warn("reconcile", "machine", q.NamespacedName, "error", err)
+		t.interrupted(ctx, err)
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: t.again}, nil

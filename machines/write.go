@@ -33,6 +33,34 @@ func (t *turn) write(ctx context.Context) error {
 	return t.store(ctx)
 }
 
+// interrupted says in the Machine which error has ended a look at it, and in an event as the original does. A guest that was up to date is still taken for that: the
+// error says nothing about it.
+func (t *turn) interrupted(ctx context.Context, err error) {
+	text := cut(oneLine(err))
+	t.m, t.record = t.before.DeepCopy(), recordOf(t.before) // as it was written
+	was := slices.IndexFunc(t.m.Status.Conditions, isInstance)
+	if was >= 0 && t.m.Status.Conditions[was].Reason == reasonError && t.m.Status.Conditions[was].Message == text {
+		return
+	}
+	t.events.Eventf(t.m, nil, corev1.EventTypeWarning, reasonError, "Reconcile", "%s", text)
+	if was >= 0 && t.m.Status.Conditions[was].Status == corev1.ConditionTrue && t.m.DeletionTimestamp == nil {
+		return
+	}
+	t.said = said{deleting: t.m.DeletionTimestamp != nil, drain: t.said.drain}
+	t.said.waits(reasonError, text)
+	phase := t.m.Status.Phase
+	t.tell()
+	if phase != nil && !t.said.deleting {
+		t.m.Status.Phase = phase
+	}
+	if err := t.store(ctx); err != nil {
+		t.log.Debug("write what has gone wrong", "machine", t.owner.Key, "error", err)
+	}
+}
+
+// reasonError is the reason of a condition and an event about an error that ends a look at a Machine: that of the original.
+const reasonError = "ReconcilingError"
+
 // tell sets the Machine's status by what there is to say.
 func (t *turn) tell() {
 	if t.said.reason != "" {

@@ -144,10 +144,16 @@ func (d *Drainer) evict(ctx context.Context, p *corev1.Pod) (why string, err err
 	switch {
 	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return "", nil
-	case apierrors.IsTooManyRequests(err):
+	case refused(err): // by a disruption budget, or by a policy or a webhook of the cluster
 		return fmt.Sprintf("Pod %s/%s: %s", p.Namespace, p.Name, budget(err)), nil
 	}
 	return "", fmt.Errorf("evict Pod %s/%s: %w", p.Namespace, p.Name, err)
+}
+
+// refused reports whether the API server has answered with an error.
+func refused(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status)
 }
 
 // budget says which disruption budget is in the way.

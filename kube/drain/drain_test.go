@@ -1,12 +1,21 @@
 package drain_test
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/proxplane/proxplane/kube/drain"
 )
@@ -53,5 +62,28 @@ func TestADrainSaysWhatIsInTheWay(t *testing.T) {
 	}
 	if got := (drain.State{Left: 1}).String(); got != "1 Pod is left" {
 		t.Error(got)
+	}
+}
+
+// What the API server refuses is in the way, whoever refuses it: a webhook of the cluster, for instance. Other Pods are evicted all the same.
+func TestAnEvictionThatAWebhookRefusesIsSaid(t *testing.T) {
+	pod := func(name string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)}, Spec: corev1.PodSpec{NodeName: "n1"}}
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+	evicted := []string{}
+	c := fake.NewClientBuilder().WithObjects(node, pod("db"), pod("web")).
+		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).
+		WithInterceptorFuncs(interceptor.Funcs{SubResourceCreate: func(_ context.Context, _ client.Client, _ string, o, _ client.Object, _ ...client.SubResourceCreateOption) error {
+			if o.GetName() == "db" {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "db", errors.New("admission webhook \"keep.example.com\" denied the request: it rebuilds"))
+			}
+			evicted = append(evicted, o.GetName())
+			return nil
+		}}).Build()
+	d := &drain.Drainer{Client: c, Pods: c}
+	s, err := d.Run(t.Context(), node)
+	if err != nil || s.Left != 2 || !slices.Equal(evicted, []string{"web"}) || !strings.Contains(s.String(), "Pod default/db: ") || !strings.Contains(s.String(), "it rebuilds") {
+		t.Errorf("%v: %s, evicted %v", err, s, evicted)
 	}
 }
