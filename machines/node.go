@@ -66,25 +66,12 @@ func (t *turn) isNode(n *corev1.Node) bool {
 	return !n.CreationTimestamp.Before(&t.m.CreationTimestamp)
 }
 
-// adorn gives the Node what the Machine says: labels, annotations and taints are added, and never taken away.
+// adorn gives the Node what the Machine says: labels, annotations and taints are added, and never taken away. A label or an annotation that the Node has keeps its
+// value, as with the original: somebody has changed it.
 func (t *turn) adorn(ctx context.Context) error {
 	n := t.node.DeepCopy()
-	labels, notes := maps.Clone(t.m.Spec.Labels), maps.Clone(t.m.Spec.Annotations)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	if notes == nil {
-		notes = map[string]string{}
-	}
-	labels[ownerLabel], notes[machineAnnotation] = string(t.m.UID), t.m.Namespace+"/"+t.m.Name
-	if n.Labels == nil {
-		n.Labels = map[string]string{}
-	}
-	if n.Annotations == nil {
-		n.Annotations = map[string]string{}
-	}
-	maps.Copy(n.Labels, labels)
-	maps.Copy(n.Annotations, notes)
+	n.Labels, n.Annotations = with(n.Labels, t.m.Spec.Labels), with(n.Annotations, t.m.Spec.Annotations)
+	n.Labels[ownerLabel], n.Annotations[machineAnnotation] = string(t.m.UID), t.m.Namespace+"/"+t.m.Name
 	for _, taint := range t.m.Spec.Taints {
 		if !slices.ContainsFunc(n.Spec.Taints, func(have corev1.Taint) bool { return have.MatchTaint(&taint) }) {
 			n.Spec.Taints = append(n.Spec.Taints, taint)
@@ -109,6 +96,16 @@ func (t *turn) adorn(ctx context.Context) error {
 		t.node = n
 	}
 	return err
+}
+
+// with are labels or annotations with others that aren't there yet.
+func with(have, more map[string]string) map[string]string {
+	all := maps.Clone(more)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, have)
+	return all
 }
 
 // own are the conditions that aren't a Node's.
