@@ -137,3 +137,29 @@ func TestFinalizersOfOthersStay(t *testing.T) {
 		}
 	})
 }
+
+// A Machine that others keep after its end, as Kubernetes' garbage collector does until what it owns is gone, is done with once.
+func TestAMachineThatOthersKeepIsDoneWithOnce(t *testing.T) {
+	inLab(t, labWorld(), nil, func(t *testing.T, l *lab) {
+		m := machineOf("md-1")
+		m.Finalizers = []string{"foregroundDeletion"}
+		l.add(m)
+		l.until("md-1", "it runs", inPhase(phaseJoining))
+		if err := l.direct.Delete(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		l.until("md-1", "ours are gone", func(m *clusterv1alpha1.Machine) bool { return len(m.Finalizers) == 1 })
+		for range 3 {
+			l.look("md-1")
+		}
+		ends := 0
+		for len(l.said.Events) > 0 {
+			if strings.Contains(<-l.said.Events, "nothing of the machine is left") {
+				ends++
+			}
+		}
+		if ends != 1 {
+			t.Errorf("it is said %d times that nothing is left", ends)
+		}
+	})
+}

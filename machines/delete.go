@@ -22,7 +22,7 @@ const drainAgain = 5 * time.Second
 
 // delete takes a machine down: its Pods, its guest, its Node.
 func (t *turn) delete(ctx context.Context) error {
-	if len(t.m.Finalizers) == 0 {
+	if !slices.ContainsFunc(t.m.Finalizers, mine) { // those of others may keep it for a while
 		t.fleet.forget(ctx, t.owner)
 		return nil
 	}
@@ -152,6 +152,9 @@ func (t *turn) end(ctx context.Context) error {
 	}
 	t.metrics.deprovisioning.Observe(t.now().Sub(t.m.DeletionTimestamp.Time).Seconds())
 	t.events.Eventf(t.m, nil, corev1.EventTypeNormal, "Deleted", "Delete", "nothing of the machine is left")
-	t.m.Finalizers = slices.DeleteFunc(t.m.Finalizers, func(f string) bool { return f == finalizerInstance || f == finalizerNode })
+	t.m.Finalizers = slices.DeleteFunc(t.m.Finalizers, mine)
 	return nil
 }
+
+// mine reports whether a finalizer is one of ours.
+func mine(f string) bool { return f == finalizerInstance || f == finalizerNode }
