@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8c.io/machine-controller/sdk/apis/cluster/common"
 	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -71,6 +72,9 @@ func (t *turn) isNode(n *corev1.Node) bool {
 func (t *turn) adorn(ctx context.Context) error {
 	n := t.node.DeepCopy()
 	n.Labels, n.Annotations = with(n.Labels, t.m.Spec.Labels), with(n.Annotations, t.m.Spec.Annotations)
+	if t.value != nil { // machine-controller's webhook gives Machines this one, and what runs on nodes of one system only goes by it
+		common.SetOSLabel(n, t.value.OperatingSystem)
+	}
 	n.Labels[ownerLabel], n.Annotations[machineAnnotation] = string(t.m.UID), t.m.Namespace+"/"+t.m.Name
 	for _, taint := range t.m.Spec.Taints {
 		if !slices.ContainsFunc(n.Spec.Taints, func(have corev1.Taint) bool { return have.MatchTaint(&taint) }) {

@@ -23,7 +23,7 @@ func TestLabelsThatSomebodyHasChangedStay(t *testing.T) {
 			return &n
 		}
 		n := node()
-		if n.Labels["tier"] != "web" || n.Labels["rack"] != "r1" || n.Annotations["note"] != "here" {
+		if n.Labels["tier"] != "web" || n.Labels["rack"] != "r1" || n.Annotations["note"] != "here" || n.Labels["v1.machine-controller.kubermatic.io/operating-system"] != "ubuntu" {
 			t.Errorf("%v %v", n.Labels, n.Annotations)
 		}
 		n.Labels["tier"], n.Annotations["note"] = "db", "there"

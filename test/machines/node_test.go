@@ -49,6 +49,7 @@ func TestANodeIsAsItsMachineSaysAndIsDrained(t *testing.T) {
 	for _, m := range s.list() {
 		n := s.node(m.Name)
 		if n == nil || n.Labels["tier"] != "web" || n.Annotations["note"] != "here" || n.Labels["machine-controller/owned-by"] != string(m.UID) ||
+			n.Labels["v1.machine-controller.kubermatic.io/operating-system"] != "ubuntu" ||
 			n.Annotations["cluster.k8s.io/machine"] != s.namespace+"/"+m.Name || n.Spec.ProviderID != "kubermatic://proxmox/"+string(m.UID) ||
 			!slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == "gpu" }) {
 			t.Errorf("%+v", n)
