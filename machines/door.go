@@ -94,11 +94,13 @@ func SetUp(_ context.Context, mgr manager.Manager, o Options) error {
 	if o.Beside {
 		log.Info("machine-controller controls MachineDeployments and MachineSets; only Machines whose cloudProvider is proxmox are looked after here")
 	} else {
-		m := scalable{mgr, newParents(direct)}
+		r.rival = newRival(direct, log)
+		m := scalable{mgr, newParents(direct), r.rival}
 		for name, add := range map[string]func() error{
 			"MachineDeployments":             func() error { return machinedeployment.Add(m, zapLogger(log)) },
 			"MachineSets":                    func() error { return machineset.Add(m, zapLogger(log)) },
-			"progress of MachineDeployments": func() error { return watchProgress(mgr, r.events) },
+			"progress of MachineDeployments": func() error { return watchProgress(m, r.events) },
+			"them beside machine-controller": func() error { return mgr.Add(r.rival) },
 		} {
 			if err := add(); err != nil {
 				return fmt.Errorf("control %s: %w", name, err)

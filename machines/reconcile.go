@@ -57,6 +57,7 @@ type reconciler struct {
 	boots   *boots
 
 	releases *releases
+	rival    *rival // nil: MachineDeployments are never ours
 	now      func() time.Time
 	getenv   func(string) string
 
@@ -138,7 +139,7 @@ const conflictPause = 100 * time.Millisecond
 // foreign says of a Machine of another provider that nobody makes it, where nobody else does.
 func (r *reconciler) foreign(m *clusterv1alpha1.Machine) {
 	by := m.Labels[controllerLabel]
-	if r.Beside || by != "" && by != ControllerName || m.Annotations[initializers] != "" || m.DeletionTimestamp != nil {
+	if r.Beside || r.rival != nil && r.rival.runs.Load() || by != "" && by != ControllerName || m.Annotations[initializers] != "" || m.DeletionTimestamp != nil {
 		return
 	}
 	r.events.Eventf(m, nil, corev1.EventTypeWarning, "NotOurs", "Ignore",

@@ -16,11 +16,15 @@ import (
 const labelSelector = "labelSelector"
 
 // scalable is a manager for machine-controller's controllers. Its client keeps the selector and the conditions in the status of MachineDeployments, and makes no
-// Machine of a MachineSet that is being deleted.
+// Machine of a MachineSet that is being deleted. Its controllers start when no machine-controller runs.
 type scalable struct {
 	manager.Manager
 	parents *parents
+	rival   *rival
 }
+
+// Add adds a controller.
+func (m scalable) Add(one manager.Runnable) error { return m.Manager.Add(held{one, m.rival}) }
 
 // GetClient gives that client.
 func (m scalable) GetClient() client.Client {
