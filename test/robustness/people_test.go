@@ -218,7 +218,11 @@ func (o *others) migrate(id int, to string) bool {
 }
 
 func (o *others) destroy(id int) bool {
+	was := o.made(id)
 	o.status(id, "stop")
+	if !was && o.made(id) {
+		return false // it took long, and another of them has made a machine there by now
+	}
 	o.ruins(id)
 	if o.call(id, http.MethodDelete, "", nil) {
 		return true
@@ -242,15 +246,20 @@ func (o *others) make(id int, name string) bool {
 	})
 	time.Sleep(10 * time.Second) // their answer may have been lost
 	o.whole(id)                  // what is being made then may be ours
-	made := false
+	if !o.made(id) {
+		return false
+	}
+	o.run.watch.adopt(id)
+	return true
+}
+
+// made reports whether a machine is one that they have made.
+func (o *others) made(id int) (made bool) {
 	o.run.sim.Do(func(s *pvesim.State) {
 		if vm := s.VMs[id]; vm != nil {
 			made = vm.Conf["description"] == madeByHand
 		}
 	})
-	if made {
-		o.run.watch.adopt(id)
-	}
 	return made
 }
 
