@@ -68,7 +68,7 @@ func TestCommentsAreInTheWordsOfThisField(t *testing.T) {
 
 // ownWords are metaphors of our own: readers with another mother tongue don't find them in the
 // documentation of Proxmox or Kubernetes. Each has a word of this field.
-var ownWords = regexp.MustCompile(`(?i)\b(forgiv(es?|en|ing)|stumbl(es?|ed|ing)|blam(es?|ed)|glances?|wish(es|ed)?|flies|lands|landed|told|tells? whether|makes? it so|pull(s|ed)? the plug|plug (is|was) pulled|(nobody|somebody) can tell)\b`)
+var ownWords = regexp.MustCompile(`(?i)\b(forgiv(es?|en|ing)|stumbl(es?|ed|ing)|blam(es?|ed)|glances?|wish(es|ed)?|flies|lands|landed|told|tells? whether|makes? it so|pull(s|ed)? the plug|plug (is|was) pulled|(nobody|somebody) can tell|leave (it|one of them|that) away)\b`)
 
 // What people read has the words of this field, too: retry and back off, reconcile, report, stop by force,
 // "isn't known". The history of decisions and of what tests have found keeps its words.

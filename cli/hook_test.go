@@ -39,7 +39,7 @@ func TestHooksCanBeCheckedAndCalledByHand(t *testing.T) {
 		t.Errorf("exit %d", code)
 	}
 	wantText(t, out, `^\+ run local:snippets/a$`)
-	wantText(t, stderr, `refused: no rule in /etc/proxplane/hook.yaml lets VM 100 have an Ignition file from local:iso/a.iso`, `root says in`)
+	wantText(t, stderr, `refused: no rule in /etc/proxplane/hook.yaml lets VM 100 have an Ignition file from local:iso/a.iso`, `Root decides in`)
 
 	root = host(t, notes, "rules: [{vms: [100], scripts: ['local:snippets/a'], seeds: ['local:iso/*']}]\n")
 	_, out, _ = run(t.Context(), "", "hook", "check", "100", "--root", root)

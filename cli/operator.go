@@ -86,7 +86,7 @@ func (f *operatorFlags) run(cmd *cobra.Command, u *ui.UI) error {
 	if f.Config.Kubernetes, err = loader.ClientConfig(); err != nil {
 		return ui.Advise(fmt.Errorf("find Kubernetes: %w", err), "Set KUBECONFIG, or give --kubeconfig; inside of Kubernetes, run it with a service account.")
 	}
-	f.Config.Kubernetes.QPS = -1 // the API server sees to it that all get their share
+	f.Config.Kubernetes.QPS = -1 // the API server's priority and fairness limits it
 	if !f.alone {
 		if f.Namespace == "" {
 			if f.Namespace, _, err = loader.Namespace(); err != nil {

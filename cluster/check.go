@@ -62,14 +62,14 @@ func (r *reading) checkProvider(p *Provider) bool {
 		has  bool
 	}{{"region", p.Region != ""}, {"location", p.Location != ""}, {"vpc", p.VPC != nil}, {"vcenter", p.VCenter != ""}, {"datacenter", p.Datacenter != ""}} {
 		if f.has {
-			r.fail("provider."+f.name, "is for another provider than proxmox; leave it away")
+			r.fail("provider."+f.name, "is for another provider than proxmox; leave it out")
 		}
 	}
 	switch {
 	case p.Node == "" && len(p.Nodes) == 0:
 		r.fail("provider.node", "is missing: name the Proxmox node, or several with nodes: [pve1, pve2], or all with nodes: [\"*\"]")
 	case p.Node != "" && len(p.Nodes) > 0:
-		r.fail("provider.nodes", "is instead of node; leave one of them away")
+		r.fail("provider.nodes", "is instead of node; leave one of them out")
 	}
 	if slices.Contains(p.Nodes, "*") && len(p.Nodes) > 1 {
 		r.fail("provider.nodes", "* are all nodes; name no others beside it")
@@ -78,7 +78,7 @@ func (r *reading) checkProvider(p *Provider) bool {
 		r.fail("provider.vlanTag", "want a number from 1 to 4094, have %d", p.VLANTag)
 	}
 	if p.Template != "" && p.Image != (Image{}) {
-		r.fail("provider.template", "is instead of an image; leave one of them away")
+		r.fail("provider.template", "is instead of an image; leave one of them out")
 	}
 	return true
 }
@@ -139,7 +139,7 @@ func (r *reading) checkKubernetes(k *Kubernetes) {
 	}
 	for _, key := range []string{"token", "server", "cluster-init", "tls-san", "node-name", "write-kubeconfig-mode"} {
 		if _, own := k.Config[key]; own {
-			r.fail("kubernetes.config."+key, "is set by proxplane; leave it away")
+			r.fail("kubernetes.config."+key, "is set by proxplane; leave it out")
 		}
 	}
 	r.checkNames(k)

@@ -25,7 +25,7 @@ func (r *reading) checkLabels(at string, pool *Pool) {
 		case len(validation.IsValidLabelValue(value)) > 0:
 			r.fail(field, "want up to 63 letters, digits, '-', '_' and '.', have %q", suggest.Shortened(value))
 		case !ownLabel(key):
-			r.fail(field, "is a label that a node may not give to itself, and its kubelet would not start; leave it away, and set it later with: kubectl label node")
+			r.fail(field, "is a label that a node may not give to itself, and its kubelet would not start; leave it out, and set it later with: kubectl label node")
 		}
 	}
 	for i, t := range pool.Taints {

@@ -213,7 +213,7 @@ func (r *reading) checkZeros(f *File) {
 		at := fieldOf(f, pool)
 		for field, size := range map[string]int{".cpu": pool.CPU, ".memory": pool.Memory, ".disk": pool.Disk} {
 			if size == 0 && r.lines[at+field] > 0 {
-				r.fail(at+field, "want a number from 1 on, have 0; leave it away for the default")
+				r.fail(at+field, "want a number from 1 on, have 0; leave it out for the default")
 			}
 		}
 	}

@@ -140,7 +140,7 @@ func (r *reading) checkPasswords(node *yaml.Node, path string) {
 		}
 	case yaml.ScalarNode:
 		if hasPassword(node.Value) {
-			r.fail(path, "has a user or a password in the URL, which everybody who may see the machines in Proxmox could read; leave it away, and give it by kubernetes.registries.configs, kubernetes.env or a Secret of kubernetes.manifests")
+			r.fail(path, "has a user or a password in the URL, which everybody who may see the machines in Proxmox could read; leave it out, and give it by kubernetes.registries.configs, kubernetes.env or a Secret of kubernetes.manifests")
 		}
 	}
 }

@@ -61,9 +61,9 @@ func TextErrorsOf(err error) TextErrors {
 // yamlLine is how the YAML library says where something is.
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
 
-// yamlProblems are the problems that the YAML library tells of a text. Of values
-// it knows the lines; of what isn't YAML it mostly tells where the part began
-// that it couldn't make sense of.
+// yamlProblems are the problems that the YAML library reports about a text. For wrong
+// values it reports their lines; for invalid syntax mostly the line where the part began
+// that it couldn't parse.
 func yamlProblems(text string, err error) TextErrors {
 	var out TextErrors
 	message, values := strings.CutPrefix(err.Error(), "yaml: unmarshal errors:\n")

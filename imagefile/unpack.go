@@ -57,7 +57,7 @@ func unpack(packing string, r io.Reader) (io.ReadCloser, error) {
 	return &content{packing, io.NopCloser(in)}, nil
 }
 
-// content is what is inside a packed file. What is wrong with the packing is told as such.
+// content reads what is inside a packed file. Its errors say that the packing is invalid.
 type content struct {
 	packing string
 	io.ReadCloser

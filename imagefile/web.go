@@ -1,8 +1,8 @@
 // Package imagefile reads disk images at URLs where Proxmox can't do it alone: those that are packed,
-// which it doesn't unpack, and those whose names don't tell what they are.
+// which it doesn't unpack, and those whose names don't show their format.
 //
 // Images pass through: nothing is written to a disk, and memory doesn't grow with their size. Proxmox
-// wants to know the length of an upload beforehand, and most packed files don't tell it, so they are read
+// wants to know the length of an upload beforehand, and most packed files don't have it, so they are read
 // twice: once to verify the checksum and to measure what is inside, and once to send it.
 package imagefile
 

@@ -18,7 +18,7 @@ import (
 	"github.com/proxplane/proxplane/site"
 )
 
-// making sees to it that a machine that was begun is finished, or its NodeClaim goes, so that Karpenter makes another one.
+// making finishes a machine that was begun, or deletes its NodeClaim, so that Karpenter creates another one.
 func (k *keeper) making(ctx context.Context, claim *v1.NodeClaim, class *api.ProxmoxNodeClass, was *made, r *Region, vmid int) (reconcile.Result, error) {
 	p, owner := k.provider, k.provider.ownerOf(claim)
 	if !r.Site.Wants(owner) {

@@ -104,7 +104,7 @@ func (n nodeSetting) check() error {
 	return nil
 }
 
-// topology are the NUMA nodes of a host with the CPUs of each. Proxmox' API doesn't tell it. Where nobody says it, each socket is a NUMA node, and CPUs are
+// topology are the NUMA nodes of a host with the CPUs of each. Proxmox' API doesn't have that. Where it isn't configured, each socket is a NUMA node, and CPUs are
 // numbered as Linux does: first one thread of each core, socket by socket, then the next.
 func (n nodeSetting) topology(cpus int) map[int]cpuSet {
 	numa := map[int]cpuSet{}

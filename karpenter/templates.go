@@ -211,7 +211,7 @@ func (c *templates) remove(ctx context.Context, t *api.ProxmoxTemplate, owner mo
 	return reconcile.Result{}, client.IgnoreNotFound(c.client.Update(ctx, t))
 }
 
-// outcomeOf is how an object of a region is; told: something is known.
+// outcomeOf returns the latest outcome of an object of a region; false: none is known yet.
 func outcomeOf(r *Region, owner model.Owner) (site.Outcome, bool) { return r.Site.Latest(owner) }
 
 // textOf is what an object waits for, with what to do about it.

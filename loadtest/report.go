@@ -77,7 +77,7 @@ func (r *Report) Problems() []Problem {
 	return list
 }
 
-// maxProblems is how many errors are told.
+// maxProblems is how many errors a report shows.
 const maxProblems = 10
 
 // Text formats the report for people.

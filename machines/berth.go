@@ -50,7 +50,7 @@ func (f *fleet) at(ctx context.Context, login providerspec.Login) (*berth, error
 		return b, nil
 	}
 	if err := f.probe(ctx, login); err != nil {
-		return b, fmt.Errorf("the token that is given now doesn't work, so the former one goes on: %s", act.Judge(err).Text)
+		return b, fmt.Errorf("the new token doesn't work, so the former one stays in use: %s", act.Judge(err).Text)
 	}
 	if ok, err := b.site.Relogin(login.Proxmox.Credentials); err != nil {
 		return b, err

@@ -59,7 +59,7 @@ func (f *fleet) claim(ctx context.Context, owner model.Owner, vmid int, node str
 	return nil
 }
 
-// claimCopy writes down for one of the Machines that are made from a template that it is copied, before it is: the last of them sees to it that nothing is left.
+// claimCopy notes in one of the Machines that are made from a template that the template is going to be copied. The last of these Machines removes the copy.
 func (f *fleet) claimCopy(ctx context.Context, image model.Owner) error {
 	for _, owner := range f.madeFrom(image) {
 		var m clusterv1alpha1.Machine

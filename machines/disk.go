@@ -32,7 +32,7 @@ func (t *turn) wrongDisk(ctx context.Context) string {
 		return ""
 	}
 	if boots := bootDisk(g.Config); boots != "" && boots != p.DiskName {
-		return fmt.Sprintf("providerSpec.value.cloudProviderSpec.diskName: template %d boots from %s, which is the disk that gets diskSizeGB: say %[2]s, or leave %[3]s away", vmid, boots, p.DiskName)
+		return fmt.Sprintf("providerSpec.value.cloudProviderSpec.diskName: template %d boots from %s, not from %s, and diskSizeGB is for the disk that it boots from: name that one, or leave diskName out", vmid, boots, p.DiskName)
 	}
 	return ""
 }

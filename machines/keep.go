@@ -103,7 +103,7 @@ func (t *turn) checkSource() error {
 	if t.m.Spec.ConfigSource == nil {
 		return nil
 	}
-	return errors.New("configSource: kubelets have no dynamic configuration since 1.24; leave it away")
+	return errors.New("configSource: kubelets have no dynamic configuration since 1.24; leave it out")
 }
 
 // deployment is the MachineDeployment of a Machine, with its revision; empty: it has none.

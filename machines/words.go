@@ -12,7 +12,7 @@ import (
 // sentence itself gives, or that makes no sense for a machine that is replaced rather than changed.
 var advice = map[model.Do]string{
 	model.NameTemplate: "name the right one by vmTemplateID, or rename the others",
-	model.AllowCopies:  "leave cloudProviderSpec.copies away, or make a template of the same name there",
+	model.AllowCopies:  "leave cloudProviderSpec.copies out, or make a template of the same name there",
 	model.CheckBridge:  "correct the bridge in cloudProviderSpec.networks",
 	model.CheckStorage: "correct cloudProviderSpec.storage",
 	model.CheckPrivs:   "grant the missing privilege; proxplane doctor -f FILE says which",

@@ -180,7 +180,7 @@ func (f *fleet) wrote(o model.Owner, version string, now time.Time) {
 	f.written[o] = written{version, now}
 }
 
-// stale reports whether a Machine as the cache has it is older than what was written last: to go on with it would write again what is written, and tell it again.
+// stale reports whether a Machine in the cache is older than the last write. Reconciling it would write and report the same again.
 func (f *fleet) stale(o model.Owner, version string, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

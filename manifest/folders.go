@@ -33,7 +33,7 @@ func Folders(path string) ([]string, error) {
 		return nil
 	})
 	if len(list) == 0 && err == nil {
-		list = append(list, path) // whose emptiness is told
+		list = append(list, path) // reading it reports that it has no manifests
 	}
 	return list, err
 }

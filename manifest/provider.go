@@ -238,7 +238,7 @@ func (s scope) trust(c *Connection, obj *api.Provider, secret *Secret, own, proc
 		c.TLS.Insecure = c.TLS.Insecure || insecure
 	}
 	if c.TLS.Insecure && (len(c.TLS.CA) > 0 || len(c.TLS.Fingerprints) > 0) {
-		s.fail("spec.insecureSkipVerify", "trusting any certificate makes no sense beside a CA or a fingerprint; leave one of them away")
+		s.fail("spec.insecureSkipVerify", "trusting any certificate makes no sense beside a CA or a fingerprint; leave one of them out")
 	}
 }
 

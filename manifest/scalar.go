@@ -46,7 +46,7 @@ func (d *decoder) scalar(node *yaml.Node, v reflect.Value, path string) {
 	}
 	hint := ""
 	if _, isBool := parseBool(node.Value); quoted && (isBool || v.Kind() != reflect.Bool && node.Value != "" && strings.Trim(node.Value, "0123456789") == "") {
-		hint = ": leave the quotes away"
+		hint = ": leave the quotes out"
 	}
 	d.fail(node, path, "want %s, have %q%s", want, suggest.Shortened(node.Value), hint)
 }

@@ -46,11 +46,11 @@ type found struct {
 	uid       types.UID
 	identity  string // what it is known by in Proxmox
 	version   int64  // its generation
-	edition   int64  // what sessions tell of it with, see edition
+	edition   int64  // the version with which sessions report it, see edition
 	deleting  bool
 	released  bool         // what it has in Proxmox is left alone from now on
 	early     bool         // it isn't applied before it has a finalizer
-	problem   string       // why it isn't made so, in one sentence
+	problem   string       // why it isn't reconciled, in one sentence
 	reason    model.Reason // the same, in one word; empty: it is invalid
 	provider  string       // why its Provider can't be used, in one sentence
 	providers []model.Key  // the Providers that look after it

@@ -20,8 +20,8 @@ type link struct {
 	site       *site.Site
 }
 
-// connect sees to it that the provider is connected as is asked for; false: it isn't
-// yet.
+// connect connects the provider with the connection that is asked for, and reports whether it
+// is connected.
 func (p *provider) connect(ctx context.Context) bool {
 	p.mu.Lock()
 	asked, link := p.asked, p.link
@@ -38,7 +38,7 @@ func (p *provider) connect(ctx context.Context) bool {
 	if err := p.probe(ctx, next); errors.Is(err, context.Canceled) {
 		return true
 	} else if err != nil {
-		return p.tell(fmt.Errorf("what is asked for now doesn't work, so the former connection goes on: %s", act.Judge(err).Text))
+		return p.tell(fmt.Errorf("the new connection doesn't work, so the former one stays in use: %s", act.Judge(err).Text))
 	}
 	same := link.connection
 	same.Credentials = next.Credentials

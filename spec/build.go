@@ -226,7 +226,7 @@ func (r *report) checkDescription(text string) {
 		r.fail(field, "has %d bytes, more than the %d that there is room for", len(text), maxDescription)
 	}
 	if _, _, marked := model.ParseDescription(text); marked {
-		r.fail(field, "has a marker of proxplane in it; leave that line away")
+		r.fail(field, "has a marker of proxplane in it; leave that line out")
 	}
 	if strings.ContainsFunc(text, func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune("\n\r\t", c) }) {
 		r.fail(field, "has control characters")

@@ -18,7 +18,7 @@ import (
 // Proxmox writes a cloud-config of its own: it names the guest after the VM, gives
 // the image's default user another name, a password that doesn't expire and keys,
 // and upgrades packages unless told not to. A list of users is something else than
-// that, since it leaves the default user away, with its rights: so is anything
+// that, since it leaves the default user out, with its rights: so is anything
 // that isn't spelled out here.
 func proxmoxOptions(userData, hostname string) (map[string]string, error) {
 	if firstboot.FormatOf(userData) != firstboot.CloudConfig {

@@ -105,19 +105,19 @@ func (b *build) proxmoxDrive(vm *model.VM, nics []nic, d boot, many bool) {
 	own, err := proxmoxOptions(d.UserData, vm.Name)
 	switch {
 	case d.ignition:
-		b.fail(field, "Proxmox' own drive can't hold an Ignition config; leave delivery away")
+		b.fail(field, "Proxmox' own drive can't hold an Ignition config; leave delivery out")
 	case d.MetaData != "":
-		b.fail(field, "Proxmox' own drive can't hold %s; leave one of them away", called("metaData"))
+		b.fail(field, "Proxmox' own drive can't hold %s; leave one of them out", called("metaData"))
 	case d.Variables != nil:
-		b.fail(field, "Proxmox' own drive can't hold variables; leave delivery away")
+		b.fail(field, "Proxmox' own drive can't hold variables; leave delivery out")
 	case d.Rerun:
 		b.fail("userData.cloudInit.rerun", "with Proxmox' own drive cloud-init does it all again in any case")
 	case many:
-		b.fail(field, "Proxmox' own drive can't hold several addresses of a kind for one interface; leave delivery away")
+		b.fail(field, "Proxmox' own drive can't hold several addresses of a kind for one interface; leave delivery out")
 	case err != nil && d.secret():
-		b.fail(field, "Proxmox' own drive can't hold all that the %s says; leave delivery away", TheSecret)
+		b.fail(field, "Proxmox' own drive can't hold all that the %s says; leave delivery out", TheSecret)
 	case err != nil:
-		b.fail(field, "Proxmox' own drive isn't enough: %v; leave delivery away", err)
+		b.fail(field, "Proxmox' own drive isn't enough: %v; leave delivery out", err)
 	}
 	ipOptions(nics, b.opts)
 	for key, value := range own {

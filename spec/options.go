@@ -97,7 +97,7 @@ func (r *report) extraConfig(extra map[string]string, typed options, class bool)
 		case said:
 			r.fail(field, "another field says it already")
 		case key == "vmgenid" && value == "1":
-			r.fail(field, "Proxmox makes one by itself; leave it away")
+			r.fail(field, "Proxmox makes one by itself; leave it out")
 		case slices.Contains(noOption, key):
 			r.fail(field, "isn't an option of a machine")
 		case key == "hookscript" && value != "" && (hookblock.Block{HookScripts: []string{value}}).Check() != nil:

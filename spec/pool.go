@@ -69,7 +69,7 @@ func (r *report) pool(field, name string, p Pool) (model.AddressPool, []fieldRan
 	}
 	for _, x := range exclude {
 		if len(ranges) == len(p.Ranges) && !slices.ContainsFunc(ranges, func(one fieldRange) bool { return one.Overlaps(x.AddressRange) }) {
-			r.fail(x.field, "%s is in no range of the pool, so that no machine gets it anyway; leave it away, or correct it", x.AddressRange)
+			r.fail(x.field, "%s is in no range of the pool, so that no machine gets it anyway; leave it out, or correct it", x.AddressRange)
 		}
 	}
 	if len(ranges) > 0 && len(out.Ranges) == 0 {
@@ -173,7 +173,7 @@ func (r *report) poolGateway(field, text string, pool model.AddressPool, prefix 
 // fromPool has an interface get its addresses from a pool.
 func (b *build) fromPool(field string, ip StaticIP, out *nic) {
 	if ip.Address != "" || len(ip.Addresses) > 0 || ip.Gateway != "" || ip.Gateway6 != "" {
-		b.fail(field+".fromPool", "is instead of addresses and gateways, which come from the pool; leave one of them away")
+		b.fail(field+".fromPool", "is instead of addresses and gateways, which come from the pool; leave one of them out")
 	}
 	network, ok := b.cluster.Networks[ip.FromPool]
 	if !ok || network.Pool == nil {

@@ -34,7 +34,7 @@ func TestPoolsAreChecked(t *testing.T) {
 		{"a gateway that is excluded", func(p *spec.Pool) { p.Gateway = "192.168.1.105" }, ""},
 		{"a gateway elsewhere", func(p *spec.Pool) { p.Gateway = "10.0.0.1" }, "networks.lan.pool.gateway: 10.0.0.1 isn't inside of 192.168.1.0/24, the network of the pool: give an address of that network, or correct the prefix"},
 		{"an address for a network", func(p *spec.Pool) { p.Prefix = "192.168.1.1/24" }, "networks.lan.pool.prefix: 192.168.1.1/24 is an address in a network; did you mean 192.168.1.0/24?"},
-		{"an exclusion outside of the ranges", func(p *spec.Pool) { p.Exclude = []string{"192.168.1.50"} }, "networks.lan.pool.exclude[0]: 192.168.1.50 is in no range of the pool, so that no machine gets it anyway; leave it away, or correct it"},
+		{"an exclusion outside of the ranges", func(p *spec.Pool) { p.Exclude = []string{"192.168.1.50"} }, "networks.lan.pool.exclude[0]: 192.168.1.50 is in no range of the pool, so that no machine gets it anyway; leave it out, or correct it"},
 		{"a whole /64", func(p *spec.Pool) { p.Ranges[1] = "fd00:1::-fd00:1::ffff:ffff:ffff:ffff" }, ""},
 		{"all is excluded", func(p *spec.Pool) { p.Ranges = p.Ranges[:1]; p.Exclude = p.Ranges }, "networks.lan.pool.exclude: leaves no address of the pool"},
 	} {
@@ -80,7 +80,7 @@ func TestWhatDoesNotGoWithAPoolIsSaid(t *testing.T) {
 		want   string
 	}{
 		{"a pool that isn't there", spec.StaticIP{FromPool: "dmz"}, `networks[0].staticIP.fromPool: network "dmz" has no pool (those with one: lan); give it one in networks of the cluster`},
-		{"two ways", spec.StaticIP{FromPool: "lan", Address: "192.168.1.7/24"}, "networks[0].staticIP.fromPool: is instead of addresses and gateways, which come from the pool; leave one of them away"},
+		{"two ways", spec.StaticIP{FromPool: "lan", Address: "192.168.1.7/24"}, "networks[0].staticIP.fromPool: is instead of addresses and gateways, which come from the pool; leave one of them out"},
 		{"an address of the pool", spec.StaticIP{Address: "192.168.1.107/24"}, "networks[0].staticIP: 192.168.1.107 is in the pool of network lan: exclude it there, or take one of the pool with fromPool"},
 	} {
 		m := small("terraform", "web")

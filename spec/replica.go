@@ -51,7 +51,7 @@ func (c *Cluster) Group(m Machine, count int, scaleDown bool) model.Group {
 func (r *report) replicaNetwork(field string, n *Network, index, count int) {
 	if n.MAC != "" && count > 1 {
 		if index == 0 {
-			r.fail(field+".mac", "can't be that of %d machines; leave it away, and each has its own, the same each time", count)
+			r.fail(field+".mac", "can't be that of %d machines; leave it out, and each has its own, the same each time", count)
 		}
 		n.MAC = ""
 	}

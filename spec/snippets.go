@@ -39,7 +39,7 @@ func (b *build) snippets(vm *model.VM) {
 		return // told
 	}
 	if !b.cluster.SSH {
-		b.fail("userData.delivery", "snippets are copied to nodes by SSH, for Proxmox' API has no call for that: say how in %s of the %s, or leave delivery away", inCluster("ssh"), TheCluster)
+		b.fail("userData.delivery", "snippets are copied to nodes by SSH, for Proxmox' API has no call for that: say how in %s of the %s, or leave delivery out", inCluster("ssh"), TheCluster)
 	}
 	var l prop.List
 	for _, part := range vm.Seed.Snippets {

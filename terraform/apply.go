@@ -37,7 +37,7 @@ func (r *base) Create(ctx context.Context, req resource.CreateRequest, resp *res
 	case done:
 	case interrupted:
 		// The next plan goes on with it, and can destroy it as well. With an error Terraform would call it tainted.
-		// That the apply has failed is told by Terraform, which was interrupted itself.
+		// Terraform reports that the apply has failed: it was interrupted itself.
 		raw, err := begun(req.Plan.Raw)
 		if resp.State.Raw = raw; err != nil {
 			resp.Diagnostics.AddError("The state can't be written", err.Error())
@@ -170,7 +170,7 @@ func (r *base) apply(ctx context.Context, limit time.Duration, req request, stat
 	return done
 }
 
-// Read looks at what there is. What somebody has changed is told, and changed back when it is applied.
+// Read reads the present state. The next plan shows what somebody has changed, and its apply changes it back.
 func (r *base) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	if !r.ready(&resp.Diagnostics) {
 		return

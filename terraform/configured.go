@@ -23,7 +23,7 @@ func (c *configured) Configure(_ context.Context, req resource.ConfigureRequest,
 	c.door, _ = req.ProviderData.(*door)
 }
 
-// ready reports whether the provider is configured; it isn't while what it is told isn't known.
+// ready reports whether the provider is configured; it isn't while its arguments aren't known yet.
 func (c *configured) ready(diags *diag.Diagnostics) bool {
 	if c.door == nil {
 		diags.AddError("The provider isn't configured yet", "Something in the provider's block isn't known before other resources are made. Give it a value that is known, or apply those resources first with -target.")

@@ -3,6 +3,6 @@
 //
 // What a resource can say is read from the definitions of the kinds ([crds.Spec]), so the door
 // has every field that a manifest has. A resource becomes manifests again, which are checked and
-// translated as files are; the engine makes them so. All resources of a provider share one
+// translated as files are, and reconciled by the engine. All resources of a provider share one
 // site: what they want is one set, planned and admitted together.
 package terraform

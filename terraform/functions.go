@@ -191,7 +191,7 @@ func (macFunction) Metadata(_ context.Context, _ function.MetadataRequest, resp 
 
 func (macFunction) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
 	resp.Definition = function.Definition{
-		Summary: "Tells the MAC address of a machine's network interface.",
+		Summary: "Returns the MAC address of a machine's network interface.",
 		Description: "Returns the MAC address that an interface has unless networks.mac says otherwise. It depends on the names only, so that DHCP servers and firewalls can be configured before there is a machine. " +
 			"Machines of other sets have other addresses.",
 		Parameters: []function.Parameter{

@@ -24,8 +24,8 @@ type document struct {
 // provided is the name of the Provider in the manifests that resources become.
 const provided = "proxmox"
 
-// translate checks manifests and says what they want of Proxmox, as for files. What is wrong is
-// told in the words of the resource.
+// translate checks manifests and translates them, as for files. Errors are in the words of
+// the resource.
 func (d *door) translate(docs ...document) (manifest.Wanted, diag.Diagnostics) {
 	docs = append([]document{{kind: "Provider", name: provided, spec: d.config.provider}}, docs...)
 	var all []byte
@@ -78,7 +78,7 @@ func (doc document) object() map[string]any {
 	return map[string]any{"apiVersion": api.GroupVersion.String(), "kind": doc.kind, "metadata": meta, "spec": doc.spec}
 }
 
-// told says what is wrong with manifests in the words of Terraform.
+// told puts errors of manifests into the words of Terraform.
 func told(err error) (diags diag.Diagnostics) {
 	var list manifest.Errors
 	if !errors.As(err, &list) {

@@ -51,7 +51,8 @@ func NewApply(u *ui.UI) *cobra.Command {
 		Short: "Create and change what the manifests declare",
 		Long: `Create and change what the manifests declare: show the plan, ask before anything is
 destroyed, restarted or loses data, carry the plan out, and wait until everything is
-up to date. If more of that comes up on the way than the plan said, ask again.
+up to date. If more than the plan showed turns out to be destroyed, restarted or lost,
+ask again.
 
 A PLAN that "proxplane plan -o FILE" has saved is done without asking, and only if
 the manifests and the machines are still as it saw them.

@@ -24,8 +24,10 @@ updated or switched off: those that run while they run, with their local disks.
 "proxplane undrain" brings them back. Other VMs and containers stay, and are named.
 
 With -f, the placement policies of the manifests hold for the machines that they
-name; for others, only what Proxmox knows: room, storages, devices, HA. To keep new machines away from the node meanwhile, put it into maintenance: in
-the Provider, with spec.nodes.NODE.maintenance, or in Proxmox, with
+name; for others, only what Proxmox knows: room, storages, devices, HA.
+
+To keep new machines away from the node meanwhile, put it into maintenance: in the
+Provider, with spec.nodes.NODE.maintenance, or in Proxmox, with
 "ha-manager crm-command node-maintenance enable NODE".`,
 		Example: `  proxplane drain pve1
   proxplane drain pve1 -f machines/

@@ -16,11 +16,11 @@ func NewRelease(u *ui.UI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release -f FILE|DIR|- | vm/NAME…",
 		Short: "Stop managing machines, and leave them in Proxmox",
-		Long: `Stop managing machines: the opposite of import --adopt. proxplane's marker and tags go
-from each, and nothing else changes: it runs on, with its disks and settings, and
-proxplane doesn't touch it any more.
+		Long: `Stop managing machines: the opposite of import --adopt. proxplane's marker and tags are
+removed from each machine, and nothing else changes: it keeps running with its disks and
+settings, and proxplane doesn't touch it any more.
 
-Take its manifest away, too: the next apply would make a new machine for it.`,
+Remove its manifest as well: otherwise the next apply creates a new machine for it.`,
 		Example: `  proxplane release vm/web-3
   proxplane release 104 105
   proxplane release -f machines.yaml`,

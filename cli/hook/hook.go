@@ -25,10 +25,10 @@ func New(u *ui.UI) *cobra.Command {
 after it has stopped: put its Ignition file where QEMU reads it, share
 directories by virtiofs, run further hookscripts.
 
-Proxmox calls this program so by itself once it is the hookscript of a machine,
-whatever the file's name is. What a machine asks for stands in its notes; what
-it may have, root says in ` + hook.PolicyFile + `. Phases are
-` + strings.Join(hook.Phases, ", ") + `.`,
+Proxmox calls this program by itself when it is the hookscript of a machine,
+whatever the name of the file. The requests of a machine are in its notes; root
+decides in ` + hook.PolicyFile + ` which of them are allowed.
+The phases are ` + strings.Join(hook.Phases, ", ") + `.`,
 		Example: `  proxplane hook install --node pve1   put it on a host
   proxplane hook check 100             what would be done, and what is refused
   proxplane hook 100 pre-start         as Proxmox calls it`,
@@ -80,7 +80,7 @@ refuse. Run it on the host that has the machine. Nothing is changed.`,
 				u.Say("VM %d asks for nothing.", vmid)
 			}
 			if err != nil {
-				return ui.Advise(errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")), "What machines may ask for, root says in "+hook.PolicyFile+" on the host.")
+				return ui.Advise(errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")), "Root decides in "+hook.PolicyFile+" on the host what machines may ask for.")
 			}
 			return nil
 		},

@@ -85,7 +85,7 @@ func (i *installing) run(ctx context.Context, u *ui.UI) error {
 			u.Say("✓ %s  %s", p.node, line)
 		}
 	}
-	u.Say("VMs that need it have hookscript: %s:snippets/%s; what they may ask for, %s on each host says.", i.storage, hookblock.Script, hook.PolicyFile)
+	u.Say("VMs that need it get hookscript: %s:snippets/%s. Root decides in %s on each host what they may ask for.", i.storage, hookblock.Script, hook.PolicyFile)
 	return nil
 }
 

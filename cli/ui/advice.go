@@ -34,8 +34,7 @@ func WhatToDo(err error, conn manifest.Connection) []string {
 	return nil
 }
 
-// HintLines are what can be done about something that failed, below the line that
-// tells of it.
+// HintLines formats advice about a failure, for the lines below its message.
 func HintLines(do []string, width int) []string {
 	var lines []string
 	for _, text := range do {

@@ -49,7 +49,7 @@ func (l *logging) Wanted(word string) (level slog.Level, err error) {
 	return level, nil
 }
 
-// shortTime leaves the day away.
+// shortTime leaves the day out.
 func shortTime(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && a.Key == slog.TimeKey {
 		a.Value = slog.StringValue(a.Value.Time().Format("15:04:05.000"))

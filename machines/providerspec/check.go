@@ -61,7 +61,7 @@ func (r *report) check(v *Value) {
 		}
 	}
 	if v.OverwriteCloudConfig != nil && strings.TrimSpace(*v.OverwriteCloudConfig) == "" {
-		r.fail("overwriteCloudConfig", "is empty; leave it away")
+		r.fail("overwriteCloudConfig", "is empty; leave it out")
 	}
 	r.proxmox(&v.CloudProviderSpec)
 	r.system(v)
@@ -77,7 +77,7 @@ func (r *report) proxmox(p *Proxmox) {
 	case p.VMTemplateID == 0 && p.Template == "":
 		r.fail(at+"vmTemplateID", "is missing: name a template by vmTemplateID or template")
 	case p.VMTemplateID != 0 && p.Template != "":
-		r.fail(at+"template", "is instead of vmTemplateID; leave one of them away")
+		r.fail(at+"template", "is instead of vmTemplateID; leave one of them out")
 	case p.VMTemplateID != 0 && (p.VMTemplateID < spec.MinVMID || p.VMTemplateID > spec.MaxVMID):
 		r.fail(at+"vmTemplateID", "want a VMID from %d on, have %d", spec.MinVMID, p.VMTemplateID)
 	}
@@ -106,7 +106,7 @@ func (r *report) proxmox(p *Proxmox) {
 	for i, n := range p.Networks {
 		field := fmt.Sprintf("%snetworks[%d]", at, i)
 		if n.Pool != nil && n.Address != "" {
-			r.fail(field+".address", "is instead of addressPool; leave one of them away")
+			r.fail(field+".address", "is instead of addressPool; leave one of them out")
 		}
 		if n.Name == "" && n.Bridge == "" {
 			r.fail(field+".bridge", "is missing")

@@ -74,7 +74,7 @@ func (p *Proxmox) Login(ctx context.Context, from Source) (Login, error) {
 		l.fail("proxyURL", "want a URL such as http://proxy:3128")
 	}
 	if insecure && (ca != "" || len(p.Fingerprints) > 0) {
-		l.fail("allowInsecure", "makes no sense beside ca and fingerprints; leave it away")
+		l.fail("allowInsecure", "makes no sense beside ca and fingerprints; leave it out")
 	}
 	out.Proxmox.Credentials = pve.Token(user, token)
 	if p.Delivery == "snippets" {

@@ -56,7 +56,7 @@ func TestALoginIsRotatedWithoutARestart(t *testing.T) {
 	s.waitFor("--for=condition=Ready", "vm/web")
 
 	s.login("me@pve!laptop", "00000000-0000-0000-0000-000000000000")
-	s.waits("provider/proxmox", "what is asked for now doesn't work, so the former connection goes on")
+	s.waits("provider/proxmox", "the new connection doesn't work, so the former one stays in use")
 	s.apply(machine("meanwhile"))
 	s.waitFor("--for=condition=Ready", "vm/meanwhile") // with the former login
 

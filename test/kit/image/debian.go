@@ -21,7 +21,7 @@ import (
 var debianPackages = strings.Fields(`systemd-sysv udev dbus kmod iproute2 procps sudo
 	cloud-init cloud-guest-utils qemu-guest-agent openssh-server e2fsprogs fdisk gdisk`)
 
-// unwanted is what of packages is left away.
+// unwanted is what of packages is left out.
 var unwanted = strings.Fields(`/usr/share/man/* /usr/share/locale/* /usr/share/doc/* /usr/share/info/*`)
 
 // debianFiles is what is changed in Debian: files that are added, and a script.
