@@ -2,6 +2,10 @@
 GO ?= go
 TOOL = $(GO) tool -modfile=tools/go.mod
 
+# All is built without a C compiler: what proxplane, its tests and the programs that they need have in common is then compiled once.
+# The race detector alone needs one.
+export CGO_ENABLED = 0
+
 # What "proxplane --version" says: the last tag and how far behind it is, the commit and its time.
 VERSION ?= $(or $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null),v0.0.0-dev$(shell git diff --quiet HEAD 2>/dev/null || echo -dirty))
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null)
@@ -23,7 +27,7 @@ demo: ## see proxplane at work, on a simulated Proxmox (DEMO=cluster: a Kubernet
 	@bin/proxplane demo $(DEMO)
 
 build: ## build bin/proxplane, static: it is its own hookscript on Proxmox hosts
-	CGO_ENABLED=0 $(GO) build -ldflags "-s -w $(STAMP)" -o bin/proxplane ./cmd/proxplane
+	$(GO) build -ldflags "-s -w $(STAMP)" -o bin/proxplane ./cmd/proxplane
 
 # Three groups of tests run at once; on a machine without a Kubernetes to test with, those that need none come before it is built.
 # Stories with a Kubernetes wait more than they compute, and come one suite at a time: each has a control plane and some processes, and those of Karpenter, the last, give up on a machine that is too busy. Those of the command line
@@ -75,13 +79,13 @@ tools: ## install the programs that tests use beside Go, as root on Debian; else
 	@test/tools.sh
 
 test-race: ## client, simulator, engine, sites and operator under the race detector
-	$(GO) test -race -timeout 30m ./pve/... ./pvesim/... ./engine ./observe ./act ./site ./operator ./kube
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./pve/... ./pvesim/... ./engine ./observe ./act ./site ./operator ./kube
 
 nightly: controlplane ## what draws other cases each time, and fails on them: properties, histories, fuzzing, races (hours)
 	PROXPLANE_RANDOM=1 $(GO) test -count=1 -timeout 60m ./...
 	$(MAKE) robustness BASE=random
 	$(MAKE) fuzz
-	$(GO) test -race -count=1 -timeout 120m ./...
+	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 120m ./...
 
 test-guest: tools ## guests that really boot, Debian with cloud-init and Ignition too, by manifests and by the Terraform module (some minutes; builds Debian and OpenTofu once)
 	$(GO) test -count=1 -v -timeout 60m ./test/guest -debian -tofu

@@ -27,7 +27,7 @@ func refused(t *testing.T, files ...string) string {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"run", "-trimpath", "./checkcrds"}, files...)...)
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"run", "./checkcrds"}, files...)...)
 	cmd.Dir = "../../test/kit/controlplane/kubernetes"
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	out, err := cmd.Output()

@@ -119,10 +119,10 @@ func image(t *testing.T) string {
 	return root
 }
 
-// imageProgram is the program as the Dockerfile builds it, built once for all tests.
+// imageProgram is the program as the image has it (but for the names of folders in it), built once for all tests.
 var imageProgram = sync.OnceValues(func() (string, error) {
 	program := filepath.Join(sharedDir, "proxplane")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "../../cmd/proxplane")
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program, "../../cmd/proxplane")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the program of the image: %w\n%s", err, out)

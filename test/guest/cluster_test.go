@@ -82,7 +82,7 @@ func releaseOf(t *testing.T, parts nodeParts, suffix string) release {
 		files["share/rke2/bin/"+name] = set.Path(name)
 	}
 	rke2 := filepath.Join(t.TempDir(), "rke2")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", rke2, "./rke2")
+	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", rke2, "./rke2")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the stand-in: %v\n%s", err, out)

@@ -63,7 +63,7 @@ func buildInit(ctx context.Context) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "init")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, tinyInit)
+	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", path, tinyInit)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the tiny guest: %w: %s", err, out)

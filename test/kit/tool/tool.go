@@ -144,7 +144,8 @@ func (s *Set) build(ctx context.Context, name string) error {
 	// Another name until it is whole: an interrupted build leaves nothing that
 	// looks like the program.
 	partial := fmt.Sprintf("%s.%d", s.Path(name), os.Getpid())
-	cmd := s.goCommand(ctx, "build", "-trimpath", "-ldflags", "-s -w "+s.LDFlags, "-o", partial, s.Programs[name])
+	// Without -trimpath, as tests are compiled: what both need is then compiled once.
+	cmd := s.goCommand(ctx, "build", "-ldflags", "-s -w "+s.LDFlags, "-o", partial, s.Programs[name])
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return errors.Join(fmt.Errorf("build %s: %w\n%s", name, err, out), os.RemoveAll(partial))
 	}
