@@ -39,7 +39,9 @@ func (r *run) excused(s *set, o engine.Outcome) bool {
 		r.unheard[o.Owner] = o.Wait != nil && o.Wait.Reason == model.WaitAgent
 		// Each process asks a guest once that doesn't hear it.
 		asks := slices.ContainsFunc(o.Refused, func(f plan.Refusal) bool { return strings.Contains(f.Why, "ignored the shutdown") })
-		r.futile = r.futile || o.State == engine.StateFailed || asks
+		// And each tries once to make the copy that a volume is in the way of.
+		tries := o.Wait != nil && o.Wait.Reason == model.WaitPlace
+		r.futile = r.futile || o.State == engine.StateFailed || asks || tries
 		r.trace.say("", "that is right: %s", o.Text)
 		r.census.excuse(excuseText(o))
 	}
@@ -93,6 +95,8 @@ func (r *run) excusedVM(st *pvesim.State, s *set, w *wish, o engine.Outcome) boo
 		return exhausted(st, w, vm)
 	case model.WaitUnfit:
 		return isTemplate(vm) || vm == nil && smallerThanItsSource(st, s, w) || tooFewCPUs(st, s, w, vm)
+	case model.WaitPlace:
+		return vm == nil && r.baseLeft(st, w)
 	case model.WaitSource:
 		// It is to be a copy of a machine that isn't wanted, or can't be made, or of an image that can't be made.
 		if i := s.image(w.Source.Image.Name); i != nil && r.excuses[i.Owner] && anyHalfMade(st) {

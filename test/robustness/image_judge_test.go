@@ -120,6 +120,26 @@ func (r *run) imagesAsWanted(s *set) {
 	}
 }
 
+// baseLeft reports whether a node where a machine may go has the base volume of a template that is gone: no other can be
+// made under that VMID. Who logs in with a password may not remove what an earlier process has left: nothing proves whose
+// task that was.
+func (r *run) baseLeft(st *pvesim.State, w *wish) bool {
+	if !r.h.world.password {
+		return false
+	}
+	for key, space := range st.Spaces {
+		if len(w.Place.Nodes) > 0 && !slices.Contains(w.Place.Nodes, key.Node) {
+			continue
+		}
+		for name, v := range space.Volumes {
+			if st.VMs[v.VMID] == nil && strings.Contains(name, fmt.Sprintf("base-%d-", v.VMID)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // lacking are the nodes that should have a template of an image before machines need it, and don't.
 func (r *run) lacking(st *pvesim.State, s *set, i *imageWish, current map[string]int) (wrong []string) {
 	nodes := i.Ahead
