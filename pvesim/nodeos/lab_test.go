@@ -1,13 +1,9 @@
 package nodeos
 
 import (
-	"context"
-	"errors"
-	"net"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	xssh "golang.org/x/crypto/ssh"
 
@@ -59,27 +55,14 @@ func newLab(t *testing.T) *lab {
 		if err != nil {
 			t.Fatal(err)
 		}
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		go func() { done <- n.Serve(ctx, listener) }()
-		t.Cleanup(func() {
-			cancel()
-			if err := errors.Join(<-done, n.Close()); err != nil {
-				t.Error(err)
-			}
-		})
-		l.at[h.Name()] = listener.Addr().String()
+		l.at[h.Name()] = sshtest.Serve(t, n)
 	}
 	return l
 }
 
 // dial logs in as clients do.
 func (l *lab) dial(node, user string, auth xssh.AuthMethod) (*xssh.Client, error) {
-	return xssh.Dial("tcp", l.at[node], &xssh.ClientConfig{User: user, Auth: []xssh.AuthMethod{auth}, HostKeyCallback: xssh.FixedHostKey(l.host), Timeout: time.Minute})
+	return sshtest.Dial(l.at[node], user, auth, l.host)
 }
 
 func (l *lab) login(node, user, password string) *xssh.Client {
@@ -95,21 +78,7 @@ func (l *lab) login(node, user, password string) *xssh.Client {
 // run runs a command, with its output and complaints in one.
 func (l *lab) run(c *xssh.Client, command, input string) (output string, status int) {
 	l.t.Helper()
-	s, err := c.NewSession()
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	defer s.Close()
-	s.Stdin = strings.NewReader(input)
-	out, err := s.CombinedOutput(command)
-	var exit *xssh.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		l.t.Fatalf("%s: %v", command, err)
-	}
-	if exit != nil {
-		status = exit.ExitStatus()
-	}
-	return string(out), status
+	return sshtest.Run(l.t, c, command, input)
 }
 
 // wants runs a command that prints just that.

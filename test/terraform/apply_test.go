@@ -1,7 +1,6 @@
 package terraform_test
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"slices"
@@ -71,18 +70,13 @@ func TestAnyParallelismMakesTheSame(t *testing.T) {
 func (b *bench) interrupted(config string) {
 	b.Helper()
 	b.config(config)
-	cmd := b.command("apply", "-auto-approve", "-parallelism=12")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
+	cmd, out := b.started("apply", "-auto-approve", "-parallelism=12")
 	b.awaitClones(3)
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		b.Fatal(err)
 	}
 	if err := cmd.Wait(); err == nil && strings.Contains(out.String(), "was interrupted") {
-		b.Errorf("an apply that was interrupted succeeded:\n%s", &out)
+		b.Errorf("an apply that was interrupted succeeded:\n%s", out)
 	}
 }
 

@@ -39,18 +39,13 @@ func TestAKilledProviderMakesNothingTwice(t *testing.T) {
 	before := b.census()
 	b.config(fleet(20))
 	for _, more := range []int{1, 5, 8} {
-		cmd := b.command("apply", "-auto-approve", "-parallelism=20")
-		var out bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &out
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		cmd, out := b.started("apply", "-auto-approve", "-parallelism=20")
 		// Clones of a killed provider go on in Proxmox: what counts is what this one has begun.
 		b.awaitProvider()
 		b.awaitClones(min(20, b.begun()+more))
 		b.kill()
 		if err := cmd.Wait(); err == nil {
-			t.Fatalf("apply succeeded though its provider was killed:\n%s", &out)
+			t.Fatalf("apply succeeded though its provider was killed:\n%s", out)
 		}
 	}
 	b.goesOn(20, before)
@@ -61,10 +56,7 @@ func TestAProviderEndsWithItsOpenTofu(t *testing.T) {
 	b := begin(t)
 	before := b.census()
 	b.config(fleet(20))
-	cmd := b.command("apply", "-auto-approve")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	cmd, _ := b.started("apply", "-auto-approve")
 	b.awaitProvider()
 	b.awaitClones(5)
 	if err := cmd.Process.Kill(); err != nil {

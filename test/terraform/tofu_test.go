@@ -151,6 +151,17 @@ func (b *bench) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
+// started starts a command, whose output is complete when it has ended.
+func (b *bench) started(args ...string) (*exec.Cmd, *bytes.Buffer) {
+	b.Helper()
+	cmd, out := b.command(args...), &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	return cmd, out
+}
+
 // run runs a command and gives what it says, and its exit status.
 func (b *bench) run(args ...string) (string, int) {
 	b.Helper()
