@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
+	"github.com/proxplane/proxplane/kube"
 )
 
 // Reasons of events.
@@ -31,12 +32,7 @@ func (t teller) say(about runtime.Object, kind, reason, action, format string, a
 	if t.recorder == nil {
 		return
 	}
-	const most = 1000 // what an event takes
-	note := fmt.Sprintf(format, args...)
-	if len(note) > most {
-		note = note[:most] + "…"
-	}
-	t.recorder.Eventf(about, nil, kind, reason, action, "%s", note)
+	t.recorder.Eventf(about, nil, kind, reason, action, "%s", kube.Note(fmt.Sprintf(format, args...)))
 }
 
 // turned emits an event if an object has become ready, or isn't any more, or isn't for another reason than before.

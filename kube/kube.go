@@ -1,5 +1,7 @@
-// Package kube reads the objects of a namespace from Kubernetes, with the Secrets and
-// ConfigMaps that they name. The operator uses it, and the kubectl plugins.
+// Package kube has what the doors in Kubernetes and the kubectl plugins share. It reads the
+// objects of a namespace, with the Secrets and ConfigMaps that they name, requeues what a site
+// reports on, sets how soon failures are retried, and shortens texts for events. Packages below
+// it let machines join as nodes, and drain them.
 package kube
 
 import (

@@ -22,6 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/proxplane/proxplane/kube"
 )
 
 // conditions is the field of a MachineDeployment's status with its conditions, which machine-controller's types lack. There is one, Progressing, as a Deployment
@@ -109,7 +111,7 @@ func (p *progress) Reconcile(ctx context.Context, q reconcile.Request) (reconcil
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if is.Status == metav1.ConditionFalse && is.Reason != was.Reason {
-		p.events.Eventf(&d, nil, corev1.EventTypeWarning, is.Reason, "Progress", "%s", cut(is.Message))
+		p.events.Eventf(&d, nil, corev1.EventTypeWarning, is.Reason, "Progress", "%s", kube.Note(is.Message))
 	}
 	return reconcile.Result{RequeueAfter: left}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8c.io/machine-controller/sdk/apis/cluster/common"
@@ -12,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/kube/drain"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/site"
@@ -197,7 +197,7 @@ func (t *turn) condition(c corev1.NodeCondition) {
 	}
 	turned := was.Status != c.Status && (c.Status == corev1.ConditionTrue || was.Status != "") // what is waited for meanwhile is in the condition
 	if turned || was.Reason != c.Reason && c.Type == conditionDrained || kind == corev1.EventTypeWarning && (was.Reason != c.Reason || was.Message != c.Message) {
-		t.events.Eventf(t.m, nil, kind, c.Reason, "Reconcile", "%s", cut(c.Message))
+		t.events.Eventf(t.m, nil, kind, c.Reason, "Reconcile", "%s", kube.Note(c.Message))
 	}
 }
 
@@ -212,13 +212,4 @@ func truth(is bool) corev1.ConditionStatus {
 		return corev1.ConditionTrue
 	}
 	return corev1.ConditionFalse
-}
-
-// cut keeps a message within what an event takes.
-func cut(text string) string {
-	const most = 1000
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/kube/drain"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/site"
@@ -36,7 +37,7 @@ func (t *turn) write(ctx context.Context) error {
 // interrupted says in the Machine which error has ended a look at it, and in an event as the original does. A guest that was up to date is still taken for that: the
 // error says nothing about it.
 func (t *turn) interrupted(ctx context.Context, err error) {
-	text := cut(oneLine(err))
+	text := kube.Note(oneLine(err))
 	t.m, t.record = t.before.DeepCopy(), recordOf(t.before) // as it was written
 	was := slices.IndexFunc(t.m.Status.Conditions, isInstance)
 	if was >= 0 && t.m.Status.Conditions[was].Reason == reasonError && t.m.Status.Conditions[was].Message == text {

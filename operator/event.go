@@ -2,12 +2,12 @@ package operator
 
 import (
 	"cmp"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 	"github.com/proxplane/proxplane/status"
@@ -25,9 +25,6 @@ const (
 	EventReleased = "Released"
 	EventSource   = "SourceChanged"
 )
-
-// maxNote is how long the text of an event may be.
-const maxNote = 1000
 
 // event reports an engine's event about an object to people.
 func (p *provider) event(e engine.Event) {
@@ -70,10 +67,7 @@ func (p *provider) event(e engine.Event) {
 	} else if object != e.Owner.Key {
 		one, text = e.Owner.Name, e.Owner.Name+": "+text
 	}
-	if len(text) > maxNote {
-		text = strings.ToValidUTF8(text[:maxNote], "") + "…"
-	}
-	p.deps.events.tell(notice{about: object, uid: uid, one: one, kind: kind, reason: reason, action: action, text: text, at: e.Time})
+	p.deps.events.tell(notice{about: object, uid: uid, one: one, kind: kind, reason: reason, action: action, text: kube.Note(text), at: e.Time})
 }
 
 // inWords returns the text of an event, as in the object's status, and its reason.
