@@ -1,6 +1,7 @@
 package proxplane_test
 
 import (
+	"go/ast"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -169,5 +170,51 @@ func TestTestsThatTheDocumentationNamesAreThere(t *testing.T) {
 	}
 	if count < 30 {
 		t.Errorf("only %d tests are named", count)
+	}
+}
+
+// A reader follows the architecture page into the code: what it names as Type.Method or package.Name is there.
+func TestNamesInTheArchitecturePageAreInTheCode(t *testing.T) {
+	there := map[string]bool{}
+	for _, f := range sources(t) {
+		if f.test || top(f.pkg) == "test" {
+			continue
+		}
+		pkg := f.tree.Name.Name
+		for _, decl := range f.tree.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil {
+					there[receiver(d)+"."+d.Name.Name] = true
+				} else {
+					there[pkg+"."+d.Name.Name] = true
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					switch s := spec.(type) {
+					case *ast.TypeSpec:
+						there[pkg+"."+s.Name.Name] = true
+					case *ast.ValueSpec:
+						for _, name := range s.Names {
+							there[pkg+"."+name.Name] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	named := regexp.MustCompile("`([A-Za-z]+\\.[A-Za-z]+)`")
+	count := 0
+	for _, m := range named.FindAllStringSubmatch(pages(t)["docs/ARCHITECTURE.md"], -1) {
+		switch filepath.Ext(m[1]) {
+		case ".go", ".md", ".yaml":
+			continue
+		}
+		if count++; !there[m[1]] {
+			t.Errorf("there is no %s", m[1])
+		}
+	}
+	if count < 30 {
+		t.Errorf("only %d names were found", count)
 	}
 }

@@ -110,6 +110,12 @@ func receiver(fn *ast.FuncDecl) string {
 	if star, ok := kind.(*ast.StarExpr); ok {
 		kind = star.X
 	}
+	switch of := kind.(type) { // of a type with parameters
+	case *ast.IndexExpr:
+		kind = of.X
+	case *ast.IndexListExpr:
+		kind = of.X
+	}
 	return kind.(*ast.Ident).Name
 }
 
