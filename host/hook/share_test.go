@@ -243,7 +243,14 @@ func TestAnInterruptedHookCleansUp(t *testing.T) {
 	done := make(chan error, 1)
 	h := l.host()
 	go func() { done <- h.Run(ctx, 100, PreStart) }()
-	l.until("the daemon", func() bool { return len(l.daemons()) > 0 })
+	l.until("the daemon", func() bool {
+		select {
+		case err := <-done:
+			l.Fatalf("didn't wait for the daemon: %v", err)
+		default:
+		}
+		return len(l.daemons()) > 0
+	})
 	cancel(syscall.EINTR)
 	if err := <-done; err == nil || !strings.Contains(err.Error(), syscall.EINTR.Error()) {
 		t.Errorf("got %v", err)
