@@ -62,9 +62,10 @@ func Setup(mgr manager.Manager, tokens *Tokens, machines Machines) error {
 // approvers is how many certificates are decided about at once: many machines may boot together.
 const approvers = 8
 
-// How soon tokens are looked through after a Node has come, and how often as long as there are any.
+// How soon tokens are looked through after a Node has come, and how often as long as there are any. Where many machines join together, those that haven't
+// joined yet come first.
 const (
-	soon       = time.Second
+	soon       = 10 * time.Second
 	pruneEvery = 5 * time.Minute
 )
 

@@ -81,7 +81,7 @@ func (t *Tokens) For(ctx context.Context, m Machine) (Token, error) {
 	}
 	for attempt := range attempts {
 		id := tokenID(t.Door, m.ID, attempt)
-		token, ok, err := t.take(ctx, m, id)
+		token, ok, err := t.create(ctx, m, id) // most machines have none: to look first would be a request more
 		if err != nil {
 			return Token{}, fmt.Errorf("make bootstrap token %s for node %s: %w", id, m.Node, err)
 		}
@@ -95,7 +95,7 @@ func (t *Tokens) For(ctx context.Context, m Machine) (Token, error) {
 // attempts is how many IDs a machine's token can have: another token may have one of them.
 const attempts = 8
 
-// take returns the machine's token of an ID, and makes it if nobody has that ID. It isn't ok if the ID is
+// take returns the machine's token of an ID that somebody has, and makes it if nobody has that ID by now. It isn't ok if the ID is
 // that of another token.
 func (t *Tokens) take(ctx context.Context, m Machine, id string) (token Token, ok bool, err error) {
 	var found corev1.Secret
@@ -119,6 +119,7 @@ func (t *Tokens) take(ctx context.Context, m Machine, id string) (token Token, o
 	return t.create(ctx, m, id)
 }
 
+// create makes the machine's token of an ID; if somebody has the ID, it returns what take does.
 func (t *Tokens) create(ctx context.Context, m Machine, id string) (Token, bool, error) {
 	secret, err := randomText(secretLength)
 	if err != nil {
@@ -146,7 +147,7 @@ func (t *Tokens) create(ctx context.Context, m Machine, id string) (Token, bool,
 			"auth-extra-groups":              strings.Join(groups, ","),
 		},
 	})
-	if apierrors.IsAlreadyExists(err) { // somebody was quicker, perhaps another one of us: look again
+	if apierrors.IsAlreadyExists(err) { // perhaps it is ours, from an earlier process or from another one of us: look at it
 		return t.take(ctx, m, id)
 	}
 	return token, err == nil, err
