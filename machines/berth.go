@@ -107,9 +107,11 @@ func (f *fleet) closeEmpty(now time.Time) {
 func (f *fleet) open(b *berth, login providerspec.Login) error {
 	cfg := f.config(login)
 	s, err := f.options.Sites.Open(cfg, site.Options{Door: Door, Set: f.options.Set, Options: engine.Options{
-		Changed: f.changed, Verify: verifyMachines,
+		Changed: func(o site.Outcome) { f.changed(b, o) }, Verify: verifyMachines,
 		Trouble: func(w *plan.Wait, since time.Time) { f.troubled(b, w, since) },
-		Claim:   f.claim,
+		Claim: func(ctx context.Context, owner model.Owner, vmid int, node string) error {
+			return f.claim(ctx, b, owner, vmid, node)
+		},
 	}})
 	if err != nil {
 		return err

@@ -81,37 +81,56 @@ func (t *turn) userData(ctx context.Context) (*userdata.Made, error) {
 	if b, known := t.boots.get(t.m.UID); known && good(b.at) {
 		return &b.made, nil
 	}
-	var s corev1.Secret
-	err := t.direct.Get(ctx, bootName(t.m), &s)
-	switch {
-	case apierrors.IsNotFound(err):
-	case err != nil:
-		return nil, fmt.Errorf("read the user-data: %w", err)
-	case !metav1.IsControlledBy(&s, t.m):
-		return nil, &wrongError{fmt.Sprintf("the Secret %s, which is for its user-data, belongs to something else; remove it", bootName(t.m)), loginAgain}
-	case good(s.CreationTimestamp.Time):
-		return t.boots.put(t.m.UID, userdata.Made{Text: string(s.Data[bootKey]), Ignition: s.Annotations[bootIgnition] == "true", Random: s.Annotations[bootRandom] == "true"}, s.CreationTimestamp.Time), nil
-	default: // nothing was made from them yet, and their token ends
-		if err := client.IgnoreNotFound(t.direct.Delete(ctx, &s, client.Preconditions{UID: &s.UID})); err != nil {
-			return nil, err
+	if t.record.VMID != 0 { // else there are none, mostly: to look first would be a request more
+		if made, err := t.keptUserData(ctx, good); made != nil || err != nil {
+			return made, err
 		}
 	}
 	made, err := t.makeUserData(ctx)
 	if err != nil || made == nil {
 		return nil, err
 	}
-	s = corev1.Secret{
+	err = t.keepUserData(ctx, made)
+	if apierrors.IsAlreadyExists(err) { // an earlier process has made them
+		if have, err := t.keptUserData(ctx, good); have != nil || err != nil {
+			return have, err
+		}
+		err = t.keepUserData(ctx, made)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write the user-data: %w", err)
+	}
+	return t.boots.put(t.m.UID, *made, t.now()), nil
+}
+
+// keptUserData are those beside the machine; nil: there are none, or none that are good any more.
+func (t *turn) keptUserData(ctx context.Context, good func(time.Time) bool) (*userdata.Made, error) {
+	var s corev1.Secret
+	err := t.direct.Get(ctx, bootName(t.m), &s)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read the user-data: %w", err)
+	case !metav1.IsControlledBy(&s, t.m):
+		return nil, &wrongError{fmt.Sprintf("the Secret %s, which is for its user-data, belongs to something else; remove it", bootName(t.m)), loginAgain}
+	case good(s.CreationTimestamp.Time):
+		return t.boots.put(t.m.UID, userdata.Made{Text: string(s.Data[bootKey]), Ignition: s.Annotations[bootIgnition] == "true", Random: s.Annotations[bootRandom] == "true"}, s.CreationTimestamp.Time), nil
+	}
+	// Nothing was made from them yet, and their token ends.
+	return nil, client.IgnoreNotFound(t.direct.Delete(ctx, &s, client.Preconditions{UID: &s.UID}))
+}
+
+// keepUserData puts them beside the machine.
+func (t *turn) keepUserData(ctx context.Context, made *userdata.Made) error {
+	return t.direct.Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: t.m.Namespace, Name: bootName(t.m).Name, Labels: map[string]string{bootLabel: t.m.Name},
 			Annotations:     map[string]string{bootIgnition: fmt.Sprint(made.Ignition), bootRandom: fmt.Sprint(made.Random)},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(t.m, clusterv1alpha1.SchemeGroupVersion.WithKind(Kind))},
 		},
 		Data: map[string][]byte{bootKey: []byte(made.Text)},
-	}
-	if err := t.direct.Create(ctx, &s); err != nil {
-		return nil, fmt.Errorf("write the user-data: %w", err)
-	}
-	return t.boots.put(t.m.UID, *made, t.now()), nil
+	})
 }
 
 func (t *turn) dropUserData(ctx context.Context) error {
@@ -156,7 +175,7 @@ func (t *turn) makeUserData(ctx context.Context) (*userdata.Made, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := join.Find(ctx, t.direct, t.Kubernetes, t.APIServer)
+	cluster, err := join.Find(ctx, t.brief, t.Kubernetes, t.APIServer)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +242,7 @@ func (t *turn) managed(ctx context.Context) (made *userdata.Made, wait bool, err
 	}
 	key := client.ObjectKey{Namespace: bootstrap.CloudInitSettingsNamespace, Name: fmt.Sprintf(bootstrap.CloudConfigSecretNamePattern, name, t.m.Namespace, bootstrap.BootstrapCloudConfig)}
 	var s corev1.Secret
-	if err := t.direct.Get(ctx, key, &s); err != nil {
+	if err := t.brief.Get(ctx, key, &s); err != nil {
 		if apierrors.IsForbidden(err) {
 			return nil, false, nil
 		}
@@ -243,7 +262,7 @@ func (t *turn) nameServers(ctx context.Context) ([]string, error) {
 		return t.ClusterDNS, nil
 	}
 	var s corev1.Service
-	if err := t.direct.Get(ctx, client.ObjectKey{Namespace: "kube-system", Name: "kube-dns"}, &s); err != nil {
+	if err := t.brief.Get(ctx, client.ObjectKey{Namespace: "kube-system", Name: "kube-dns"}, &s); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return s.Spec.ClusterIPs, nil

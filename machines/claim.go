@@ -1,6 +1,7 @@
 package machines
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,19 +25,33 @@ var errDeleted = errors.New("its Machine is being deleted")
 
 // claim writes down which VMID a machine gets, before a guest is made under it, and what follows from that: what a look afterwards finds new
 // isn't worth another write.
-func (f *fleet) claim(ctx context.Context, owner model.Owner, vmid int, node string) error {
+func (f *fleet) claim(ctx context.Context, b *berth, owner model.Owner, vmid int, node string) error {
 	if owner.Kind != Kind {
-		return f.claimCopy(ctx, owner)
+		return f.claimCopy(ctx, b, owner)
 	}
+	err := f.claimAsRead(ctx, f.cached, b, owner, vmid, node)
+	if err != nil && !errors.Is(err, errDeleted) && !errors.Is(err, errLost) { // the cache was late, perhaps
+		err = f.claimAsRead(ctx, f.direct, b, owner, vmid, node)
+	}
+	return err
+}
+
+// claimAsRead is the same for a Machine that is as a reader has it.
+func (f *fleet) claimAsRead(ctx context.Context, from client.Reader, b *berth, owner model.Owner, vmid int, node string) error {
 	var m clusterv1alpha1.Machine
-	if err := f.direct.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, &m); err != nil {
+	if err := from.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, &m); err != nil {
 		return err
 	}
+	spec, err := f.unchanged(owner, &m)
 	switch {
 	case string(m.UID) != owner.UID:
 		return fmt.Errorf("%s is another one by now", owner.Key)
 	case m.DeletionTimestamp != nil:
 		return errDeleted
+	case err != nil:
+		return err
+	case elsewhere(&m, b) != "":
+		return errors.New(elsewhere(&m, b))
 	case recordOf(&m).Made:
 		f.mu.Lock()
 		f.lost[owner] = true
@@ -44,23 +59,59 @@ func (f *fleet) claim(ctx context.Context, owner model.Owner, vmid int, node str
 		f.feed.wake(owner)
 		return errLost
 	}
-	status := map[string]any{"providerStatus": map[string]any{"vmid": vmid, "node": node}}
+	status := map[string]any{"providerStatus": map[string]any{"vmid": vmid, "node": node, "spec": spec, "cluster": b.site.Identity()}}
 	if m.Status.ErrorReason == nil {
 		status["phase"] = phaseProvisioning
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": m.UID}, "status": status})
+	return f.note(ctx, owner, &m, map[string]any{"spec": map[string]any{"metadata": map[string]any{"name": nodeName(&m)}, "providerID": providerIDOf(&m)}, "status": status})
+}
+
+// note writes something into a Machine, if it is as it was read.
+func (f *fleet) note(ctx context.Context, owner model.Owner, m *clusterv1alpha1.Machine, what map[string]any) error {
+	what["metadata"] = map[string]any{"uid": m.UID, "resourceVersion": m.ResourceVersion}
+	patch, err := json.Marshal(what)
 	if err != nil {
 		return err
 	}
-	if err := f.direct.Patch(ctx, &m, client.RawPatch(types.MergePatchType, patch)); err != nil {
+	if err := f.direct.Patch(ctx, m, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return err
 	}
 	f.wrote(owner, m.ResourceVersion, time.Now())
 	return nil
 }
 
+// elsewhere says that a machine is in another Proxmox cluster than the one that was looked at; empty: it isn't, or nobody can tell. A guest that can't be found there
+// isn't gone.
+func elsewhere(m *clusterv1alpha1.Machine, b *berth) string {
+	r, is := recordOf(m), cmp.Or(b.site.Identity(), "unknown")
+	if r.Cluster == "" || r.Cluster == is {
+		return ""
+	}
+	return fmt.Sprintf("VM %d is in another Proxmox cluster, whose root certificate is %s: the one that answers has %s. Let endpoint name the former one again, "+
+		"or if it has got a new root certificate: kubectl patch -n %s machine %s --type=merge -p '{\"status\":{\"providerStatus\":{\"cluster\":null}}}'", r.VMID, r.Cluster, is, m.Namespace, m.Name)
+}
+
+// unchanged is a digest of what a machine is made from, if the Machine still says the same: what others have changed meanwhile would else be
+// written down as what it was made from.
+func (f *fleet) unchanged(owner model.Owner, m *clusterv1alpha1.Machine) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	is := digest(m)
+	if meant, known := f.specs[owner]; known && meant != is {
+		return "", fmt.Errorf("%s was changed meanwhile", owner.Key)
+	}
+	return is, nil
+}
+
+// madeFromSpec notes what a machine is made from.
+func (f *fleet) madeFromSpec(owner model.Owner, spec string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.specs[owner] = spec
+}
+
 // claimCopy notes in one of the Machines that are made from a template that the template is going to be copied. The last of these Machines removes the copy.
-func (f *fleet) claimCopy(ctx context.Context, image model.Owner) error {
+func (f *fleet) claimCopy(ctx context.Context, b *berth, image model.Owner) error {
 	for _, owner := range f.madeFrom(image) {
 		var m clusterv1alpha1.Machine
 		if err := f.direct.Get(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}, &m); err != nil {
@@ -75,15 +126,11 @@ func (f *fleet) claimCopy(ctx context.Context, image model.Owner) error {
 		if r := recordOf(&m); r.VMID != 0 || r.Copied {
 			return nil
 		}
-		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": m.UID}, "status": map[string]any{"providerStatus": map[string]any{"copied": true}}})
+		spec, err := f.unchanged(owner, &m)
 		if err != nil {
 			return err
 		}
-		if err := f.direct.Patch(ctx, &m, client.RawPatch(types.MergePatchType, patch)); err != nil {
-			return err
-		}
-		f.wrote(owner, m.ResourceVersion, time.Now())
-		return nil
+		return f.note(ctx, owner, &m, map[string]any{"status": map[string]any{"providerStatus": map[string]any{"copied": true, "spec": spec, "cluster": b.site.Identity()}}})
 	}
 	return errDeleted
 }

@@ -97,7 +97,11 @@ func TestNothingIsMadeForAMachineThatIsBeingDeleted(t *testing.T) {
 		m.Finalizers = []string{finalizerInstance, finalizerNode}
 		l.add(m)
 		turn := &turn{reconciler: l.reconciler, m: m.DeepCopy(), before: m.DeepCopy(), owner: l.owner(m)}
-		if err := l.fleet.claim(t.Context(), turn.owner, 123, "pve1"); err != nil {
+		if ok, err := turn.prepare(t.Context()); err != nil || !ok {
+			t.Fatalf("%+v %v", turn.said, err)
+		}
+		turn.m = m.DeepCopy()
+		if err := l.fleet.claim(t.Context(), turn.berth, turn.owner, 123, "pve1"); err != nil {
 			t.Fatal(err)
 		}
 		turn.m.Finalizers = nil
@@ -111,7 +115,7 @@ func TestNothingIsMadeForAMachineThatIsBeingDeleted(t *testing.T) {
 		if err := l.direct.Delete(t.Context(), now); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.fleet.claim(t.Context(), turn.owner, 124, "pve1"); !errors.Is(err, errDeleted) {
+		if err := l.fleet.claim(t.Context(), turn.berth, turn.owner, 124, "pve1"); !errors.Is(err, errDeleted) {
 			t.Errorf("it was claimed: %v", err)
 		}
 	})

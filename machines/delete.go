@@ -112,7 +112,13 @@ func (t *turn) destroy(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	o, known, _ := t.fleet.outcome(t.berth, t.owner)
-	if known && o.State == model.StateGone {
+	gone := known && o.State == model.StateGone
+	if why := elsewhere(t.before, t.berth); why != "" && (gone || t.berth.site.Identity() != "") {
+		t.again = loginAgain
+		t.stuck(why)
+		return false, nil
+	}
+	if gone {
 		return t.vacate(ctx, image.Owner)
 	}
 	if err := t.fleet.put(t.berth, vm, image); err != nil {
@@ -135,6 +141,7 @@ func (t *turn) destroy(ctx context.Context) (bool, error) {
 
 // stuck says why a machine can't be removed, and what can be done about it.
 func (t *turn) stuck(why string) {
+	t.said.err = "" // this says it, too, and what to do
 	t.said.failed(common.DeleteMachineError, "CannotDelete", fmt.Sprintf("%s; to let the Machine go and leave in Proxmox what is there: kubectl annotate -n %s machine %s %s=true",
 		why, t.m.Namespace, t.m.Name, ForceDelete))
 }

@@ -83,14 +83,14 @@ func SetUp(_ context.Context, mgr manager.Manager, o Options) error {
 	}
 	log := o.Logger.With("door", Door)
 	r := &reconciler{
-		Options: o, client: client.WithFieldOwner(mgr.GetClient(), "proxplane"), direct: direct, log: log, now: time.Now, getenv: os.Getenv,
+		Options: o, client: client.WithFieldOwner(mgr.GetClient(), "proxplane"), direct: direct, brief: brief(direct), log: log, now: time.Now, getenv: os.Getenv,
 		events:  mgr.GetEventRecorder("proxplane-" + Door),
 		drainer: &drain.Drainer{Client: mgr.GetClient(), Pods: direct},
 		tokens:  &join.Tokens{Client: direct, Door: tokenDoor(o.Namespaces)},
 		metrics: newMetrics(o.Registry, mgr.GetClient()),
 		secrets: newContents(direct), boots: &boots{}, releases: newReleases(o.Releases),
 	}
-	r.fleet = newFleet(o, direct, log)
+	r.fleet = newFleet(o, mgr.GetClient(), direct, log)
 	if o.Beside {
 		log.Info("machine-controller controls MachineDeployments and MachineSets; only Machines whose cloudProvider is proxmox are looked after here")
 	} else {
@@ -127,6 +127,11 @@ func SetUp(_ context.Context, mgr manager.Manager, o Options) error {
 	}
 	return join.Setup(mgr, r.tokens, &joining{r})
 }
+
+// briefAge is how long that is believed which all Machines need that are made at once.
+const briefAge = time.Second
+
+func brief(direct client.Reader) client.Reader { return &kube.Brief{Reader: direct, Age: briefAge} }
 
 // tokenDoor is what bootstrap tokens are known by. Operators for other namespaces have tokens of their own: who
 // doesn't see a machine would deny its certificate.

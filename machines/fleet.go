@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/proxplane/proxplane/model"
@@ -20,6 +21,7 @@ import (
 // when something has changed.
 type fleet struct {
 	options Options
+	cached  client.Reader
 	direct  client.Client
 	log     *slog.Logger
 
@@ -28,18 +30,19 @@ type fleet struct {
 
 	mu       sync.Mutex
 	berths   map[string]*berth // by the source of their login
-	outcomes map[model.Owner]site.Outcome
+	outcomes map[model.Owner]outcome
 	lost     map[model.Owner]bool
 	going    map[model.Owner]bool // that are being removed
 	written  map[model.Owner]written
+	specs    map[model.Owner]string       // digests of what machines are made from, until that is written down
 	changing map[model.Owner]time.Time    // since when machines that were up to date are changed
 	released map[model.Owner]bool         // that are gone and need no template any more
 	removing map[model.Owner]site.Outcome // templates whose copies are removed
 }
 
-func newFleet(o Options, direct client.Client, log *slog.Logger) *fleet {
-	return &fleet{options: o, direct: direct, log: log, berths: map[string]*berth{}, outcomes: map[model.Owner]site.Outcome{}, lost: map[model.Owner]bool{}, going: map[model.Owner]bool{},
-		written: map[model.Owner]written{}, changing: map[model.Owner]time.Time{}, released: map[model.Owner]bool{}, removing: map[model.Owner]site.Outcome{}}
+func newFleet(o Options, cached client.Reader, direct client.Client, log *slog.Logger) *fleet {
+	return &fleet{options: o, cached: cached, direct: direct, log: log, berths: map[string]*berth{}, outcomes: map[model.Owner]outcome{}, lost: map[model.Owner]bool{}, going: map[model.Owner]bool{},
+		written: map[model.Owner]written{}, specs: map[model.Owner]string{}, changing: map[model.Owner]time.Time{}, released: map[model.Owner]bool{}, removing: map[model.Owner]site.Outcome{}}
 }
 
 // closing has the manager close the sites at the end, and those without machines earlier.
@@ -70,14 +73,20 @@ func (f *fleet) list() []*berth {
 	return slices.Collect(maps.Values(f.berths))
 }
 
-// changed notes how a machine is, or a template whose copies are removed.
-func (f *fleet) changed(o site.Outcome) {
+// outcome is how a machine is in a cluster.
+type outcome struct {
+	site.Outcome
+	in *berth
+}
+
+// changed notes how a machine is in a cluster, or a template whose copies are removed.
+func (f *fleet) changed(b *berth, o site.Outcome) {
 	if o.Owner.Kind != Kind {
 		f.templateChanged(o)
 		return
 	}
 	f.mu.Lock()
-	f.outcomes[o.Owner] = o
+	f.outcomes[o.Owner] = outcome{o, b}
 	f.mu.Unlock()
 	f.feed.wake(o.Owner)
 }
@@ -99,11 +108,13 @@ func (f *fleet) troubled(b *berth, w *plan.Wait, since time.Time) {
 	}
 }
 
-// outcome is how a machine is, and what is wrong with its cluster as a whole.
+// outcome is how a machine is in a cluster, and what is wrong with that as a whole.
 func (f *fleet) outcome(b *berth, o model.Owner) (out site.Outcome, known bool, trouble *plan.Wait) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out, known = f.outcomes[o]
+	if is, seen := f.outcomes[o]; seen && is.in == b {
+		out, known = is.Outcome, true
+	}
 	return out, known, b.trouble
 }
 
@@ -125,6 +136,25 @@ func (f *fleet) put(b *berth, vm model.VM, image *model.Image) error {
 	return errors.Join(b.site.PutImage(image.Owner, *image), b.site.Put(vm.Owner, vm))
 }
 
+// vanished drops a machine whose object is gone, or has been given to another controller, though we haven't let it go: somebody has removed its finalizers. What it has
+// in Proxmox stays there.
+func (f *fleet) vanished(ctx context.Context, name types.NamespacedName) {
+	f.mu.Lock()
+	var gone []model.Owner
+	for _, b := range f.berths {
+		for o := range b.machines {
+			if o.Namespace == name.Namespace && o.Name == name.Name {
+				gone = append(gone, o)
+			}
+		}
+	}
+	f.mu.Unlock()
+	for _, o := range gone {
+		f.log.Warn("a Machine was removed without us, or given to another controller: what it has in Proxmox stays there", "machine", o.Key)
+		f.forget(ctx, o)
+	}
+}
+
 // forget drops a machine that is gone, or is let go. The copies of its template go with the last one that is made from it.
 func (f *fleet) forget(ctx context.Context, o model.Owner) {
 	f.mu.Lock()
@@ -132,6 +162,7 @@ func (f *fleet) forget(ctx context.Context, o model.Owner) {
 	delete(f.lost, o)
 	delete(f.going, o)
 	delete(f.written, o)
+	delete(f.specs, o)
 	delete(f.changing, o)
 	delete(f.released, o)
 	f.mu.Unlock()

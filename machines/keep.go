@@ -20,6 +20,11 @@ import (
 
 // keep has the guest made, and kept as it is.
 func (t *turn) keep(ctx context.Context) error {
+	if why := elsewhere(t.before, t.berth); why != "" && t.berth.site.Identity() != "" {
+		t.said.failed(common.InvalidConfigurationMachineError, "OtherProxmox", why)
+		t.again = loginAgain
+		return nil
+	}
 	boot, err := t.userData(ctx)
 	var wrong *wrongError
 	switch {
@@ -50,17 +55,14 @@ func (t *turn) keep(ctx context.Context) error {
 	return t.fleet.put(t.berth, vm, image)
 }
 
-// begin writes down that there may be something in Proxmox, before there is.
+// begin writes down that there may be something in Proxmox, before there is. What it is made from is written with the VMID.
 func (t *turn) begin(ctx context.Context) error {
-	for _, f := range []string{finalizerInstance, finalizerNode} {
-		if !slices.Contains(t.m.Finalizers, f) {
-			t.m.Finalizers = append(t.m.Finalizers, f)
-		}
+	t.fleet.madeFromSpec(t.owner, digest(t.m))
+	finalize(t.m)
+	if t.record.VMID != 0 || t.record.Copied {
+		id := providerIDOf(t.m)
+		t.m.Spec.ProviderID, t.record.Spec = &id, digest(t.m)
 	}
-	if id := fmt.Sprintf(providerIDFormat, t.m.UID); t.m.Spec.ProviderID == nil {
-		t.m.Spec.ProviderID = &id
-	}
-	t.record.Spec = digest(t.m)
 	if len(t.before.Finalizers) == len(t.m.Finalizers) && recordOf(t.before).Spec == t.record.Spec {
 		return nil
 	}
@@ -69,6 +71,23 @@ func (t *turn) begin(ctx context.Context) error {
 		t.tell()
 	}
 	return t.store(ctx)
+}
+
+// finalize gives a Machine our finalizers.
+func finalize(m *clusterv1alpha1.Machine) {
+	for _, f := range []string{finalizerInstance, finalizerNode} {
+		if !slices.Contains(m.Finalizers, f) {
+			m.Finalizers = append(slices.Clip(m.Finalizers), f)
+		}
+	}
+}
+
+// providerIDOf is the provider ID that a Machine has, or gets.
+func providerIDOf(m *clusterv1alpha1.Machine) string {
+	if m.Spec.ProviderID != nil {
+		return *m.Spec.ProviderID
+	}
+	return fmt.Sprintf(providerIDFormat, m.UID)
 }
 
 // wrongError is something that is wrong with what is wanted.

@@ -105,11 +105,11 @@ func inLab(t *testing.T, world *pvesim.World, objects []client.Object, test func
 // begin starts a process.
 func (l *lab) begin(o Options, c client.Client) {
 	r := &reconciler{
-		Options: o, client: c, direct: c, log: o.Logger, now: time.Now, getenv: func(string) string { return "" }, events: l.said,
+		Options: o, client: c, direct: c, brief: brief(c), log: o.Logger, now: time.Now, getenv: func(string) string { return "" }, events: l.said,
 		drainer: &drain.Drainer{Client: c, Pods: c}, tokens: &join.Tokens{Client: c, Door: Door}, metrics: newMetrics(nil, c), secrets: newContents(c), boots: &boots{}, releases: newReleases(o.Releases),
 	}
 	r.server.version, r.server.at = "1.37.1", time.Now().Add(24*time.Hour)
-	r.fleet = newFleet(o, c, o.Logger)
+	r.fleet = newFleet(o, c, c, o.Logger)
 	l.reconciler = r
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,6 +48,7 @@ type reconciler struct {
 	Options
 	client  client.Client // reads from the cache
 	direct  client.Client
+	brief   client.Reader // reads from the API server, what many Machines need only once in a while
 	log     *slog.Logger
 	events  events.EventRecorder
 	fleet   *fleet
@@ -68,10 +70,10 @@ type reconciler struct {
 	}
 }
 
-// ours reports whether a Machine is looked after here.
+// ours reports whether a Machine is looked after here. One that was made here stays ours, whatever its provider is changed to.
 func ours(m *clusterv1alpha1.Machine) bool {
 	by := m.Labels[controllerLabel]
-	return provider(m) == providerspec.CloudProvider && (by == "" || by == ControllerName) && m.Annotations[initializers] == ""
+	return (provider(m) == providerspec.CloudProvider || recordOf(m).Spec != "") && (by == "" || by == ControllerName) && m.Annotations[initializers] == ""
 }
 
 func provider(m *clusterv1alpha1.Machine) string {
@@ -103,9 +105,13 @@ type turn struct {
 func (r *reconciler) Reconcile(ctx context.Context, q reconcile.Request) (reconcile.Result, error) {
 	m := &clusterv1alpha1.Machine{}
 	if err := r.client.Get(ctx, q.NamespacedName, m); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.fleet.vanished(ctx, q.NamespacedName)
+		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if !ours(m) {
+		r.fleet.vanished(ctx, q.NamespacedName)
 		r.foreign(m)
 		return reconcile.Result{}, nil
 	}
@@ -139,7 +145,14 @@ const conflictPause = 100 * time.Millisecond
 // foreign says of a Machine of another provider that nobody makes it, where nobody else does.
 func (r *reconciler) foreign(m *clusterv1alpha1.Machine) {
 	by := m.Labels[controllerLabel]
-	if r.Beside || r.rival != nil && r.rival.runs.Load() || by != "" && by != ControllerName || m.Annotations[initializers] != "" || m.DeletionTimestamp != nil {
+	if r.Beside || r.rival != nil && r.rival.runs.Load() || by != "" && by != ControllerName || m.Annotations[initializers] != "" {
+		return
+	}
+	if m.DeletionTimestamp != nil {
+		if slices.ContainsFunc(m.Finalizers, mine) {
+			r.events.Eventf(m, nil, corev1.EventTypeWarning, "NotOurs", "Ignore",
+				"cloudProvider is %q: what this Machine has there is removed by machine-controller, which doesn't run; to let the Machine go, remove its finalizers", provider(m))
+		}
 		return
 	}
 	r.events.Eventf(m, nil, corev1.EventTypeWarning, "NotOurs", "Ignore",

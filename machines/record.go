@@ -14,6 +14,8 @@ import (
 type record struct {
 	VMID int    `json:"vmid,omitempty"`
 	Node string `json:"node,omitempty"` // of Proxmox
+	// Cluster is the identity of the Proxmox cluster that it is in; empty: nobody can tell.
+	Cluster string `json:"cluster,omitempty"`
 	// Copied says that its template may have been copied for it, which was written down before.
 	Copied bool `json:"copied,omitempty"`
 	// Made says that the guest existed and ran: if it is gone afterwards it isn't recreated, since

@@ -2,6 +2,7 @@ package machines
 
 import (
 	"context"
+	"time"
 
 	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,6 +44,7 @@ func (c selecting) Create(ctx context.Context, o client.Object, opts ...client.C
 		if err := c.parents.wants(ctx, m); err != nil {
 			return err
 		}
+		born(m, time.Now())
 	}
 	return c.Client.Create(ctx, o, opts...)
 }

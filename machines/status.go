@@ -1,6 +1,7 @@
 package machines
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -113,6 +114,7 @@ func (t *turn) unread() { t.said.waits("Unread", "Proxmox is being looked at") }
 func (t *turn) remember(o site.Outcome) {
 	if o.State == model.StateReady {
 		t.fleet.changes(t.owner, false, t.now())
+		t.record.Cluster = cmp.Or(t.record.Cluster, t.berth.site.Identity())
 	}
 	if o.VMID != 0 {
 		t.record.VMID = o.VMID
@@ -196,6 +198,9 @@ func (t *turn) condition(c corev1.NodeCondition) {
 		kind = corev1.EventTypeWarning
 	}
 	turned := was.Status != c.Status && (c.Status == corev1.ConditionTrue || was.Status != "") // what is waited for meanwhile is in the condition
+	if c.Type == conditionInstance && c.Status == corev1.ConditionTrue && t.before.Status.NodeRef == nil && t.before.Status.ErrorReason == nil {
+		turned = false // that the guest runs for the first time is said by the event Created
+	}
 	if turned || was.Reason != c.Reason && c.Type == conditionDrained || kind == corev1.EventTypeWarning && (was.Reason != c.Reason || was.Message != c.Message) {
 		t.events.Eventf(t.m, nil, kind, c.Reason, "Reconcile", "%s", kube.Note(c.Message))
 	}
