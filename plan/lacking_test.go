@@ -106,6 +106,16 @@ func TestWhatNewMachinesLack(t *testing.T) {
 			d.VMs[0].Source.Full = true
 			d.VMs[0].Disks = append(d.VMs[0].Disks, extra(""))
 		}},
+		{"a full copy onto thick storage that has room for its image, and not for what it grows to", func(_ T, w W, d D) {
+			w.storage("thick", "lvm", true, 27, "images", all3...)
+			d.VMs[0].Source.Full, d.VMs[0].Source.Storage = true, "thick"
+			d.VMs[0].Disks = []model.Disk{{Slot: model.RootSlot, Size: 28 << 30}}
+		}},
+		{"a full copy onto thick storage that has just enough for what it grows to", func(_ T, w W, d D) {
+			w.storage("thick", "lvm", true, 28, "images", all3...)
+			d.VMs[0].Source.Full, d.VMs[0].Source.Storage = true, "thick"
+			d.VMs[0].Disks = []model.Disk{{Slot: model.RootSlot, Size: 28 << 30}}
+		}},
 		{"a template on storage that has no base volumes is copied", func(_ T, w W, _ D) {
 			w.storage("thick", "lvm", true, 100, "images", all3...)
 			w.template(9000, "ubuntu-22-template", "pve1", "thick")

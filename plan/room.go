@@ -53,15 +53,30 @@ func spaceFor(v model.VM, src *source, full bool) map[string]int64 {
 		need[storage] += d.Size
 	}
 	if src != nil && full {
+		boot := bootSlot(src.guest.Config)
 		for _, d := range src.guest.Config.Disks {
 			storage := v.Source.Storage
 			if storage == "" {
 				storage = model.StorageOf(d.Volume)
 			}
-			need[storage] += d.Size
+			size := d.Size
+			if d.Slot == boot {
+				size = max(size, rootSize(v)) // it is grown before the guest starts
+			}
+			need[storage] += size
 		}
 	}
 	return need
+}
+
+// rootSize is the declared size of the root disk; 0: it has that of the image.
+func rootSize(v model.VM) int64 {
+	for _, d := range v.Disks {
+		if d.Root() {
+			return roundUp(d.Size)
+		}
+	}
+	return 0
 }
 
 // tight notes that the disks of a new guest may grow beyond what their storage has left.

@@ -86,10 +86,10 @@ func TestWhereNewGuestsGoAndWhy(t *testing.T) {
 			want: 3, world: func(w *world) {
 				w.Storages["nfs"].Type = "lvm"
 				for n := range w.Nodes {
-					w.Storages["nfs"].OnNode[n] = model.Room{Total: 40 << 30} // a copy takes 18
+					w.Storages["nfs"].OnNode[n] = model.Room{Total: 110 << 30} // a copy takes 50: its root disk grows to 40
 				}
 			},
-			nodes: "pve1 pve2 -", why: "storage nfs has 4 GiB free (36 GiB more is for machines that are being made), 18 GiB needed",
+			nodes: "pve1 pve2 -", why: "storage nfs has 10 GiB free (100 GiB more is for machines that are being made), 50 GiB needed",
 		},
 	}) {
 		t.Run(name, func(t *testing.T) {
