@@ -222,6 +222,31 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
+// TestRedirectsThatLeadNowhere: what the server says is told, and what to do about it.
+func TestRedirectsThatLeadNowhere(t *testing.T) {
+	sendTo := func(there string) imagefile.Source {
+		srv := httptest.NewServer(http.RedirectHandler(there, http.StatusFound))
+		t.Cleanup(srv.Close)
+		return imagefile.Source{URL: srv.URL + "/img.qcow2"}
+	}
+	web := imagefile.New(nil)
+	if _, err := web.Look(t.Context(), sendTo("/again")); !errors.Is(err, imagefile.ErrRedirect) || !strings.Contains(err.Error(), "more than 10 times; give the URL") {
+		t.Errorf("in a circle: %v", err)
+	}
+	if _, err := web.Look(t.Context(), sendTo("file:///etc/passwd")); !errors.Is(err, imagefile.ErrRedirect) || !strings.Contains(err.Error(), `a URL of "file", which isn't fetched`) {
+		t.Errorf("to a file: %v", err)
+	}
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	said, err := web.Look(t.Context(), sendTo(strings.Replace(gone.URL, "http://", "http://me:secret@", 1)+"/img.qcow2?sig=secret"))
+	if !errors.Is(err, imagefile.ErrUnreachable) || strings.Contains(err.Error(), "secret") || said.Elsewhere != strings.TrimPrefix(gone.URL, "http://") {
+		t.Errorf("to a host that isn't reached: %+v %v", said, err)
+	}
+	if said, err := web.Look(t.Context(), imagefile.Source{URL: gone.URL}); !errors.Is(err, imagefile.ErrUnreachable) || said.Elsewhere != "" {
+		t.Errorf("itself not reached: %+v %v", said, err)
+	}
+}
+
 // zeros is an endless disk.
 type zeros struct{}
 

@@ -37,9 +37,12 @@ func (w *Web) Look(ctx context.Context, src Source) (Said, error) {
 	defer cancel()
 	t, err := w.get(within, src)
 	var unprotected *UnprotectedError
+	var away *elsewhereError
 	switch {
 	case errors.As(err, &unprotected):
 		return Said{Elsewhere: unprotected.Host, Plain: true}, nil
+	case errors.As(err, &away):
+		return Said{Elsewhere: away.host}, err
 	case err != nil:
 		return Said{}, err
 	}

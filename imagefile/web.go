@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"syscall"
 	"time"
 )
@@ -78,11 +79,14 @@ func (e *UnprotectedError) Error() string {
 // Unwrap says what kind of trouble it is.
 func (*UnprotectedError) Unwrap() error { return ErrRedirect }
 
-// follow decides about a redirect: from TLS to no TLS none is followed.
+// follow decides about a redirect: from TLS to no TLS none is followed, nor to what isn't HTTP. Proxmox, which has wget
+// fetch files, doesn't follow the latter either.
 func follow(next *http.Request, before []*http.Request) error {
 	switch last := before[len(before)-1].URL; {
 	case len(before) >= manyTurns:
-		return fmt.Errorf("%w: more than %d times", ErrRedirect, manyTurns)
+		return fmt.Errorf("%w: more than %d times; give the URL that the file is really at", ErrRedirect, manyTurns)
+	case next.URL.Scheme != "https" && next.URL.Scheme != "http":
+		return fmt.Errorf("%w: to a URL of %q, which isn't fetched; give the URL that the file is really at", ErrRedirect, next.URL.Scheme)
 	case last.Scheme == "https" && next.URL.Scheme != "https":
 		return &UnprotectedError{next.URL.Host}
 	}
@@ -115,7 +119,7 @@ func (w *Web) get(ctx context.Context, src Source) (*transfer, error) {
 	res, err := w.client.Do(req) //nolint:bodyclose // the transfer has it, and closes it
 	if err != nil {
 		defer t.end()
-		return nil, t.failure(err)
+		return nil, sentTo(req.URL, err, t.failure(err))
 	}
 	t.body, t.size = res.Body, res.ContentLength
 	if res.Request != nil && res.Request.URL.Host != req.URL.Host {
@@ -131,6 +135,28 @@ func (w *Web) get(ctx context.Context, src Source) (*transfer, error) {
 	}
 	_ = t.Close()
 	return nil, err
+}
+
+// elsewhereError is why a file can't be read that the server has sent us to another host for.
+type elsewhereError struct {
+	error
+	host string
+}
+
+// Unwrap is the reason.
+func (e *elsewhereError) Unwrap() error { return e.error }
+
+// sentTo adds to a reason which other host didn't answer, if the server has sent us there.
+func sentTo(from *url.URL, err, why error) error {
+	var failed *url.Error
+	if !errors.As(err, &failed) || errors.Is(why, ErrRedirect) {
+		return why
+	}
+	last, bad := url.Parse(failed.URL)
+	if bad != nil || last.Host == from.Host {
+		return why
+	}
+	return &elsewhereError{why, last.Host}
 }
 
 // failure is why a file can't be read. That the caller has stopped stays what it is.
