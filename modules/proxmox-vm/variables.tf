@@ -318,6 +318,7 @@ variable "pm_password" {
   description = "The user's password. Without it and without a token, the environment says who logs in: PVE_TOKEN_ID and PVE_TOKEN_SECRET, or PVE_USERNAME and PVE_PASSWORD."
   type        = string
   sensitive   = true
+  ephemeral   = true
   default     = ""
 }
 
@@ -331,6 +332,7 @@ variable "pm_api_token_secret" {
   description = "The token's secret."
   type        = string
   sensitive   = true
+  ephemeral   = true
   default     = null
 }
 

@@ -11,6 +11,7 @@ variable "pm_user" {
 variable "pm_password" {
   type      = string
   sensitive = true
+  ephemeral = true
   default   = ""
 }
 
