@@ -73,14 +73,14 @@ one, is gone in Proxmox VE 9.`,
 			if err != nil || major < 8 || major > 9 {
 				return fmt.Errorf("--release %s: want 8.4 or 9", release)
 			}
-			if user, name, _ := strings.Cut(token, "!"); name == "" || !strings.Contains(user, "@") {
+			if user, name, _ := strings.Cut(token, "!"); token != "" && (name == "" || !strings.Contains(user, "@")) {
 				return fmt.Errorf("--token %s: want USER@REALM!NAME", token)
 			}
 			role, err := machines.RoleOf(text, major, token)
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			u.Say("On a node of Proxmox VE %d, as root, these commands give %s exactly what is needed:", role.Release, token)
+			u.Say("On a node of Proxmox VE %d, as root, these commands give %s exactly what is needed:", role.Release, role.Token)
 			for _, line := range role.Commands {
 				u.Say("  %s", line)
 			}
@@ -101,6 +101,6 @@ one, is gone in Proxmox VE 9.`,
 		},
 	}
 	cmd.Flags().StringVar(&release, "release", "9", "`VERSION` of Proxmox VE: 8.4 or 9")
-	cmd.Flags().StringVar(&token, "token", "machines@pve!proxplane", "`USER@REALM!NAME` of the token that the commands are for")
+	cmd.Flags().StringVar(&token, "token", "", "`USER@REALM!NAME` of the token that the commands are for (default: userID in FILE, or else "+machines.DefaultToken+")")
 	return cmd
 }

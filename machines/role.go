@@ -2,6 +2,7 @@ package machines
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +19,8 @@ import (
 
 // Role has the privileges that a token needs for MachineDeployments.
 type Role struct {
-	Release  int // major version of Proxmox
+	Release  int    // major version of Proxmox
+	Token    string // USER@REALM!NAME of the token that it is for
 	Grants   []privileges.Grant
 	Copies   []privileges.Grant // further ones where a template is on local storage, and copied to other nodes
 	Commands []string           // for a shell on a node
@@ -38,23 +40,32 @@ var page = []string{
 	"VM.Config.Disk", "VM.Config.HWType", "VM.Config.Memory", "VM.Config.Network", "VM.Config.Options", "VM.Monitor", "Sys.Audit", "Sys.Console",
 }
 
+// DefaultToken is the token of a role where MachineDeployments have its name from elsewhere.
+const DefaultToken = "machines@pve!proxplane"
+
+func isToken(text string) bool {
+	user, name, _ := strings.Cut(text, "!")
+	return name != "" && strings.Contains(user, "@")
+}
+
 // agentSince is the release from which on agents have privileges of their own.
 const agentSince = 9
 
 // RoleOf computes the least privileges that the MachineDeployments in a text need on a release of Proxmox, and the
-// commands that grant them to a token USER@REALM!NAME.
+// commands that grant them to a token USER@REALM!NAME; empty: the one that they name, or else [DefaultToken].
 func RoleOf(text []byte, release int, token string) (Role, error) {
-	want, err := wantedOf(text)
+	want, named, err := wantedOf(text)
 	if err != nil {
 		return Role{}, err
 	}
+	token = cmp.Or(token, named, DefaultToken)
 	needs, err := privileges.For(want, privileges.Facts{Release: release})
 	if err != nil {
 		return Role{}, err
 	}
 	user, name, _ := strings.Cut(token, "!")
 	account := privileges.Account{User: user, Token: name, NewUser: true, NewToken: true}
-	out := Role{Release: release, Grants: needs.Grants, Commands: account.Commands(needs.Grants)}
+	out := Role{Release: release, Token: token, Grants: needs.Grants, Commands: account.Commands(needs.Grants)}
 	with, err := privileges.For(want, privileges.Facts{Release: release, Apart: true})
 	if err != nil {
 		return Role{}, err
@@ -110,9 +121,9 @@ func judged(priv string, release int, grants []privileges.Grant) PagePrivilege {
 	return p
 }
 
-// wantedOf are the machines of all MachineDeployments, MachineSets and Machines in a text: one of each.
-func wantedOf(text []byte) (model.Desired, error) {
-	want := model.Desired{Door: Door, Set: "role"}
+// wantedOf are the machines of all MachineDeployments, MachineSets and Machines in a text, one of each, and the first token that one of them names itself.
+func wantedOf(text []byte) (want model.Desired, token string, err error) {
+	want = model.Desired{Door: Door, Set: "role"}
 	docs := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), len(text)+1)
 	for {
 		var o struct {
@@ -128,7 +139,7 @@ func wantedOf(text []byte) (model.Desired, error) {
 		if err := docs.Decode(&o); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return want, err
+			return want, "", err
 		}
 		of := o.Spec.Template.Spec.ProviderSpec
 		switch o.Kind {
@@ -139,16 +150,19 @@ func wantedOf(text []byte) (model.Desired, error) {
 			continue
 		}
 		if of.Value == nil {
-			return want, fmt.Errorf("%s %s: providerSpec.value is missing", o.Kind, o.Metadata.Name)
+			return want, "", fmt.Errorf("%s %s: providerSpec.value is missing", o.Kind, o.Metadata.Name)
 		}
 		v, err := providerspec.Decode(of.Value.Raw)
 		if err != nil {
-			return want, fmt.Errorf("%s %s: %w", o.Kind, o.Metadata.Name, err)
+			return want, "", fmt.Errorf("%s %s: %w", o.Kind, o.Metadata.Name, err)
+		}
+		if user := v.CloudProviderSpec.UserID; token == "" && user != nil && isToken(user.Value) {
+			token = user.Value
 		}
 		owner := model.Owner{Door: Door, Set: want.Set, Key: model.Key{Kind: Kind, Name: o.Metadata.Name}}
 		vm, image, err := v.Machine(providerspec.Want{Owner: owner, Name: o.Metadata.Name, UserData: "#cloud-config\n{}\n"})
 		if err != nil {
-			return want, fmt.Errorf("%s %s: %w", o.Kind, o.Metadata.Name, err)
+			return want, "", fmt.Errorf("%s %s: %w", o.Kind, o.Metadata.Name, err)
 		}
 		want.VMs = append(want.VMs, vm)
 		if !slices.ContainsFunc(want.Images, func(i model.Image) bool { return i.Owner == image.Owner }) {
@@ -156,7 +170,7 @@ func wantedOf(text []byte) (model.Desired, error) {
 		}
 	}
 	if len(want.VMs) == 0 {
-		return want, errors.New("there is no MachineDeployment in it")
+		return want, "", errors.New("there is no MachineDeployment in it")
 	}
-	return want, nil
+	return want, token, nil
 }
