@@ -39,6 +39,16 @@ func message(m machine) (reason, text string) {
 	return "", ""
 }
 
+// instance is the message of the condition of a Machine's guest.
+func instance(m machine) string {
+	for _, c := range m.Status.Conditions {
+		if c.Type == "InstanceReady" {
+			return c.Message
+		}
+	}
+	return ""
+}
+
 func TestWhatIsWrongIsSaidAndNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	releases := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -56,6 +66,7 @@ func TestWhatIsWrongIsSaidAndNothingIsLeft(t *testing.T) {
 		"token":    {pool{secret: "wrong"}, "CreateError", "Proxmox refuses the login"},
 		"missing":  {pool{kubelet: "1.30.99"}, "InvalidConfiguration", "there is no kubelet 1.30.99"},
 		"secret":   {pool{secret: "nobodys"}, "InvalidConfiguration", "there is no Secret"},
+		"key":      {pool{spec: []string{"proxyURL: {secretKeyRef: {namespace: NAMESPACE, name: proxmox, key: proxy}}"}}, "InvalidConfiguration", `has no key "proxy"`},
 		"template": {pool{template: 9999}, "InvalidConfiguration", "9999"},
 		"small":    {pool{disk: 4}, "InvalidConfiguration", "8 GiB"},
 		"newer":    {pool{kubelet: "1.99.0"}, "InvalidConfiguration", "newer than the API server"},
@@ -66,7 +77,7 @@ func TestWhatIsWrongIsSaidAndNothingIsLeft(t *testing.T) {
 	}
 	for name, c := range cases {
 		c.pool.name, c.pool.replicas = name, 1
-		s.apply(s.pool(c.pool))
+		s.apply(strings.ReplaceAll(s.pool(c.pool), "NAMESPACE", s.namespace))
 	}
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
 		c := cases[name]
@@ -75,7 +86,8 @@ func TestWhatIsWrongIsSaidAndNothingIsLeft(t *testing.T) {
 			return slices.ContainsFunc(s.list(), func(m machine) bool {
 				reason, text := message(m)
 				of = m.Name
-				return m.Labels["pool"] == name && reason != "" && (c.reason == "" || reason == c.reason) && strings.Contains(text, c.want) && m.Status.Phase != nil && *m.Status.Phase == "Failed"
+				return m.Labels["pool"] == name && reason != "" && (c.reason == "" || reason == c.reason) && strings.Contains(text, c.want) && strings.Contains(instance(m), c.want) &&
+					m.Status.Phase != nil && *m.Status.Phase == "Failed"
 			})
 		})
 		s.until(name+" has a warning", func() bool { return s.warned(of, c.want) })
