@@ -258,3 +258,12 @@ func TestAMachineThatIsDeletedWhileItsGuestIsMade(t *testing.T) {
 		})
 	}
 }
+
+// The name of a Machine is that of its guest.
+func TestANameThatNoGuestCanHaveIsRefused(t *testing.T) {
+	inLab(t, labWorld(), nil, func(t *testing.T, l *lab) {
+		name := strings.Repeat("a", 64)
+		l.add(machineOf(name))
+		l.until(name, "it says so", says("metadata.name: want a host name"))
+	})
+}

@@ -17,11 +17,19 @@ import (
 
 // Error is an error in a field.
 type Error struct {
-	Field string // below providerSpec.value: "cloudProviderSpec.memoryMB"
+	Field string // below providerSpec.value: "cloudProviderSpec.memoryMB", or the name of the Machine
 	Text  string
 }
 
-func (e *Error) Error() string { return "providerSpec.value." + e.Field + ": " + e.Text }
+func (e *Error) Error() string {
+	if e.Field == nameField {
+		return e.Field + ": " + e.Text
+	}
+	return "providerSpec.value." + e.Field + ": " + e.Text
+}
+
+// nameField is where the name of a machine stands.
+const nameField = "metadata.name"
 
 // Errors are all errors.
 type Errors = spec.List[*Error] //nolint:errname // it reads as providerspec.Errors

@@ -213,7 +213,7 @@ func (v *Value) networks() []spec.Network {
 
 // places are where the fields of a machine stand in providerSpec.value.
 var places = [][2]string{
-	{"class.cpuType", "cloudProviderSpec.cpuType"}, {"class.cpus", "cloudProviderSpec.cpuCores"}, {"class.sockets", "cloudProviderSpec.cpuSockets"},
+	{"name", nameField}, {"class.cpuType", "cloudProviderSpec.cpuType"}, {"class.cpus", "cloudProviderSpec.cpuCores"}, {"class.sockets", "cloudProviderSpec.cpuSockets"},
 	{"class.memory", "cloudProviderSpec.memoryMB"}, {"class.storage", "cloudProviderSpec.storage"}, {"class", "cloudProviderSpec"},
 	{"image.source", "cloudProviderSpec.template"}, {"image", "cloudProviderSpec.template"}, {"disks[0].size", "cloudProviderSpec.diskSizeGB"}, {"disks", "cloudProviderSpec.diskSizeGB"},
 	{"userData.delivery", "cloudProviderSpec.delivery"}, {"userData", "overwriteCloudConfig"}, {"defaults.isoStorage", "cloudProviderSpec.isoStorage"},
