@@ -199,6 +199,7 @@ func TestWhatCantBeMadeIsACondition(t *testing.T) {
 		"region of the class":           {change: func(_ *api.ProxmoxTemplate, c *api.ProxmoxNodeClass) { c.Spec.Region = "moon" }, want: "there is no region moon"},
 		"template that doesn't exist":   {change: func(_ *api.ProxmoxTemplate, c *api.ProxmoxNodeClass) { c.Spec.InstanceTemplateRef.Name = "other" }, want: "there is no ProxmoxTemplate other"},
 		"boot storage that isn't there": {change: func(_ *api.ProxmoxTemplate, c *api.ProxmoxNodeClass) { c.Spec.BootDevice.Storage = "nowhere" }, want: "there is no storage nowhere"},
+		"flags that are none":           {change: func(o *api.ProxmoxTemplate, _ *api.ProxmoxNodeClass) { o.Spec.CPU.Flags = api.CPUFlags{`{"a":1}`} }, want: "cpu.flags"},
 		"addresses that are none":       {change: func(o *api.ProxmoxTemplate, _ *api.ProxmoxNodeClass) { o.Spec.Network[0].Address4 = "somewhere" }, want: "spec.network[0].address4"},
 		"a Secret that isn't there": {change: func(_ *api.ProxmoxTemplate, c *api.ProxmoxNodeClass) {
 			c.Spec.MetadataOptions.TemplatesRef.Name = "lost"

@@ -2,7 +2,6 @@ package v1alpha1
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 )
 
@@ -10,7 +9,8 @@ import (
 // or semicolons in between.
 type CPUFlags []string
 
-// UnmarshalJSON reads a list or a text.
+// UnmarshalJSON reads a list or a text. Kubernetes can't check this field, and one object that can't be read would keep all
+// others from being read: what is neither is kept as it is, and refused where flags are checked.
 func (f *CPUFlags) UnmarshalJSON(data []byte) error {
 	var list []string
 	if err := json.Unmarshal(data, &list); err == nil {
@@ -19,7 +19,8 @@ func (f *CPUFlags) UnmarshalJSON(data []byte) error {
 	}
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {
-		return fmt.Errorf("want a list of CPU flags, or a text such as +pdpe1gb, have %.40s", data)
+		*f = CPUFlags{string(data)}
+		return nil
 	}
 	*f = strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == ',' || c == ';' })
 	return nil

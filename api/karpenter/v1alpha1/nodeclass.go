@@ -11,11 +11,11 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Zones",type=string,JSONPath=`.status.resources.zones`,description="Proxmox nodes that nodes can be made on"
 // +kubebuilder:printcolumn:name="Balance",type=string,JSONPath=`.spec.placementStrategy.zoneBalance`
 // +kubebuilder:printcolumn:name="Template",type=string,JSONPath=`.spec.instanceTemplateRef.name`
-// +kubebuilder:printcolumn:name="Metadata",type=string,JSONPath=`.spec.metadataOptions.type`,priority=1
-// +kubebuilder:printcolumn:name="Disk",type=string,JSONPath=`.spec.bootDevice.size`,priority=1
+// +kubebuilder:printcolumn:name="Metadata",type=string,JSONPath=`.spec.metadataOptions.type`
+// +kubebuilder:printcolumn:name="Disk",type=string,JSONPath=`.spec.bootDevice.size`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
-// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type ProxmoxNodeClass struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

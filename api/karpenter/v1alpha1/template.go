@@ -9,12 +9,12 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,categories=karpenter
 // +kubebuilder:printcolumn:name="Zones",type=string,JSONPath=`.status.resources.zones`,description="Proxmox nodes that have the template"
-// +kubebuilder:printcolumn:name="Machine",type=string,JSONPath=`.spec.machine`,priority=1
-// +kubebuilder:printcolumn:name="CPU",type=string,JSONPath=`.spec.cpu.type`,priority=1
-// +kubebuilder:printcolumn:name="VGA",type=string,JSONPath=`.spec.vga.type`,priority=1
+// +kubebuilder:printcolumn:name="Machine",type=string,JSONPath=`.spec.machine`
+// +kubebuilder:printcolumn:name="CPU",type=string,JSONPath=`.spec.cpu.type`
+// +kubebuilder:printcolumn:name="VGA",type=string,JSONPath=`.spec.vga.type`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
-// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 type ProxmoxTemplate struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
