@@ -1,10 +1,13 @@
 package firstboot
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
+	"net/netip"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -70,6 +73,83 @@ var (
 	variableUse  = regexp.MustCompile(`\$?\$\{\s*([^{}\s]*)\s*\}`)
 )
 
+// What is computed from the value of a variable once that is known: see [Base64] and [Host].
+const (
+	computedBase64 = ownPrefix + "base64:"
+	computedHost   = ownPrefix + "host:"
+)
+
+// Base64 encodes a text. If it uses variables of a guest, it is encoded once they have their values: the result is a variable then.
+func Base64(text string) string {
+	encoded := base64.StdEncoding.EncodeToString([]byte(text))
+	if OwnVariable(text) == "" {
+		return encoded
+	}
+	return "${" + computedBase64 + encoded + "}"
+}
+
+// mostHosts bounds the numbers of addresses.
+const mostHosts = 1 << 20
+
+// Host returns the n-th address of a prefix such as 192.168.1.5/24, by default that in it. If it is a variable of a guest, so is the result.
+func Host(prefix string, n ...int) (string, error) {
+	if m := variableUse.FindStringSubmatch(prefix); m != nil && m[0] == prefix && strings.HasPrefix(m[1], ownPrefix) {
+		name := computedHost + m[1]
+		if len(n) > 0 {
+			name += "," + strconv.Itoa(n[0])
+		}
+		return "${" + name + "}", nil
+	}
+	p, err := netip.ParsePrefix(prefix)
+	if err != nil {
+		return "", err
+	}
+	if len(n) == 0 {
+		return p.Addr().String(), nil
+	}
+	a := p.Masked().Addr()
+	if n[0] < 0 || n[0] > mostHosts {
+		return "", fmt.Errorf("%s: want the number of an address from 0 to %d, have %d", prefix, mostHosts, n[0])
+	}
+	for range n[0] {
+		if a = a.Next(); !p.Contains(a) {
+			return "", fmt.Errorf("%s has no address %d", prefix, n[0])
+		}
+	}
+	return a.String(), nil
+}
+
+// computed is the value of a variable that is computed from others; known: it is one.
+func computed(name string, variables map[string]string) (value string, known bool, err error) {
+	if of, is := strings.CutPrefix(name, computedBase64); is {
+		text, err := base64.StdEncoding.DecodeString(of)
+		if err != nil {
+			return "", false, nil //nolint:nilerr // somebody has written it, so it is no variable
+		}
+		value, err = Expand(string(text), variables)
+		return base64.StdEncoding.EncodeToString([]byte(value)), true, err
+	}
+	of, is := strings.CutPrefix(name, computedHost)
+	if !is {
+		return "", false, nil
+	}
+	of, number, numbered := strings.Cut(of, ",")
+	var n []int
+	if numbered {
+		one, err := strconv.Atoi(number)
+		if err != nil {
+			return "", false, nil //nolint:nilerr // as above
+		}
+		n = append(n, one)
+	}
+	prefix, known := variables[of]
+	if !known {
+		return "", false, nil
+	}
+	value, err = Host(prefix, n...)
+	return value, err == nil, err
+}
+
 // CheckVariable reports whether a name is valid for a user-defined variable.
 func CheckVariable(name string) error {
 	switch {
@@ -96,6 +176,12 @@ func Expand(text string, variables map[string]string) (string, error) {
 		b.WriteString(text[last:m[0]])
 		last = m[1]
 		value, known := variables[name]
+		if !known {
+			var err error
+			if value, known, err = computed(name, variables); err != nil {
+				return "", err
+			}
+		}
 		switch {
 		case strings.HasPrefix(whole, "$$"):
 			b.WriteString(whole[1:])
@@ -129,7 +215,18 @@ func OwnVariable(text string) string {
 // uses reports whether a text has a variable in it.
 func uses(text, name string) bool {
 	for _, m := range variableUse.FindAllStringSubmatch(text, -1) {
-		if m[1] == name && !strings.HasPrefix(m[0], "$$") {
+		if strings.HasPrefix(m[0], "$$") {
+			continue
+		}
+		if m[1] == name {
+			return true
+		}
+		if of, is := strings.CutPrefix(m[1], computedBase64); is {
+			if inner, err := base64.StdEncoding.DecodeString(of); err == nil && uses(string(inner), name) {
+				return true
+			}
+		}
+		if of, is := strings.CutPrefix(m[1], computedHost); is && strings.SplitN(of, ",", 2)[0] == name {
 			return true
 		}
 	}

@@ -29,3 +29,42 @@ func TestTextsHaveTheAddressesOfInterfaces(t *testing.T) {
 		t.Errorf("an address that nobody knows: %v", err)
 	}
 }
+
+// What is computed from a variable is computed once that is known.
+func TestWhatIsComputedFromVariables(t *testing.T) {
+	host, err := Host("${vm_address_1}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	router, err := Host("${vm_address_1}", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := Base64("id "+Base64("${vm_id}")) + " " + host + " " + router + " " + Base64("none")
+	r := Recipe{
+		Hostname: "web", InstanceID: "i", Variables: map[string]string{}, UserData: "#cloud-config\nhostname: " + text,
+		NICs: []NIC{{MAC: "AA:00:00:00:00:01"}, {MAC: "AA:00:00:00:00:02", Addresses: []string{"198.51.100.7/25"}}},
+	}
+	if !r.PerGuest() || !r.UsesAddress(1) || r.UsesAddress(0) {
+		t.Error("it isn't known which variables the text has")
+	}
+	files, err := r.Make(100)
+	const want = "#cloud-config\nhostname: aWQgTVRBdw== 198.51.100.7 198.51.100.1 bm9uZQ=="
+	if err != nil || string(files[UserDataFile]) != want {
+		t.Errorf("have %s, %v; want %s", files[UserDataFile], err, want)
+	}
+	for _, bad := range []string{"${vm_base64:%}", "${vm_host:vm_address}", "${vm_host:vm_address_1,x}", "${vm_host:vm_address_1,200}"} {
+		r.UserData = "#cloud-config\nhostname: " + bad
+		if _, err := r.Make(100); err == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+	for _, wrong := range []struct {
+		prefix string
+		n      int
+	}{{"10.0.0.0/24", 256}, {"10.0.0.0/24", -1}, {"2001:db8::/64", 1 << 40}, {"nonsense", 1}} {
+		if got, err := Host(wrong.prefix, wrong.n); err == nil {
+			t.Errorf("%v is %s", wrong, got)
+		}
+	}
+}

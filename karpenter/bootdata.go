@@ -2,6 +2,7 @@ package karpenter
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,34 @@ const (
 
 // What machines get where the Secret doesn't say it.
 var defaultParts = map[string]string{
-	userData: "#cloud-config\nhostname: {{ .Metadata.Hostname }}\n",
+	userData: `#cloud-config
+hostname: {{ .Metadata.Hostname }}
+manage_etc_hosts: true
+package_update: true
+packages:
+  - qemu-guest-agent
+runcmd:
+  - [systemctl, enable, --now, qemu-guest-agent.service]
+users:
+  - name: karpenter
+    groups: [users]
+    shell: /bin/bash
+    sudo: ALL=(ALL) NOPASSWD:ALL
+    {{- with get .Values "SSHAuthorizedKeys" }}
+    ssh_authorized_keys:
+      {{- split . "," | toYaml | nindent 6 }}
+    {{- end }}
+write_files:
+  {{- with .Resources.Hugepages2Mi }}
+  - path: /etc/sysctl.d/99-hugepages.conf
+    content: |
+      vm.nr_hugepages = {{ . }}
+  {{- end }}
+  - path: /etc/karpenter.yaml
+    permissions: "0600"
+    content: |
+      {{- toYaml . | nindent 6 }}
+`,
 	metaData: `hostname: {{ .Hostname }}
 local-hostname: {{ .Hostname }}
 instance-id: {{ .InstanceID }}
@@ -95,8 +123,8 @@ func holds(boot spec.FirstBoot, text string) bool {
 	return false
 }
 
-// check says what is wrong with the first-boot data of a class whose machines are made from a template, which may be nil; nil: nothing.
-func (b *bootData) check(ctx context.Context, class *api.ProxmoxNodeClass, t source) error {
+// check says what is wrong with the first-boot data of a class whose machines are made as a sample is; nil: nothing.
+func (b *bootData) check(ctx context.Context, class *api.ProxmoxNodeClass, sample func() made) error {
 	o := class.Spec.MetadataOptions
 	if o == nil || o.Type != api.MetadataCDROM {
 		return nil
@@ -105,10 +133,7 @@ func (b *bootData) check(ctx context.Context, class *api.ProxmoxNodeClass, t sou
 	if err != nil {
 		return err
 	}
-	what, size := made{Region: "region", Zone: "zone"}, Grid()[0]
-	if managed, ok := t.(*api.ProxmoxTemplate); ok {
-		what.Template = &managed.Spec // templates may name its interfaces
-	}
+	what, size := sample(), Grid()[0]
 	m, _ := what.machine(model.Owner{Key: model.Key{Kind: kindNodeClaim, Name: "node"}}, spec.Cluster{}, inPlaceOf(class))
 	in := b.values("node", class, what, size, m)
 	in.Values = values
@@ -151,14 +176,25 @@ func (b *bootData) secret(ctx context.Context, field string, ref api.SecretRef) 
 	return all, nil
 }
 
+// misspelt is the part that a key of the Secret is meant to be; empty: it is one, or none. Keys that are for somebody else are no reason to refuse it.
+func misspelt(key string) string {
+	bare := strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(key))
+	for _, part := range []string{userData, metaData, networkConfig, vendorData} {
+		if key == part {
+			return ""
+		}
+		if letters := strings.ReplaceAll(part, "-", ""); bare == letters || strings.TrimSuffix(bare, "yaml") == letters {
+			return part
+		}
+	}
+	return ""
+}
+
 // render makes the files of a drive. What it says about mistakes has nothing of the values in it.
 func render(parts map[string]string, in bootValues) (spec.FirstBoot, error) {
 	done := map[string]string{}
 	for _, part := range []string{userData, metaData, networkConfig, vendorData} {
-		text, given := parts[part]
-		if !given {
-			text = defaultParts[part]
-		}
+		text := cmp.Or(parts[part], defaultParts[part])
 		if text == "" {
 			continue
 		}
@@ -173,8 +209,8 @@ func render(parts map[string]string, in bootValues) (spec.FirstBoot, error) {
 		done[part] = out.String()
 	}
 	for _, key := range slices.Sorted(maps.Keys(parts)) {
-		if !slices.Contains([]string{userData, metaData, networkConfig, vendorData}, key) {
-			return spec.FirstBoot{}, fmt.Errorf("the key %s of the Secret has no meaning: want user-data, meta-data, network-config or vendor-data", key)
+		if meant := misspelt(key); meant != "" {
+			return spec.FirstBoot{}, fmt.Errorf("the key %s of the Secret is meant to be %s, as it seems: rename it", key, meant)
 		}
 	}
 	boot := spec.FirstBoot{

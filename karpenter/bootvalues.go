@@ -1,6 +1,9 @@
 package karpenter
 
 import (
+	"bytes"
+	"encoding/json"
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,24 +31,35 @@ type bootMetadata struct {
 
 // bootNetwork is what the template of network-config has.
 type bootNetwork struct {
-	Interfaces                 []bootInterface
-	SearchDomains, NameServers []string
+	Interfaces    []bootInterface
+	SearchDomains []string `yaml:"search_domains,omitempty"`
+	NameServers   []string `yaml:"name_servers,omitempty"`
 }
 
 type bootInterface struct {
-	Name, MacAddr         string
-	DHCPv4, DHCPv6, SLAAC bool
-	Address4, Address6    []string
-	Gateway4, Gateway6    string
-	MTU                   int
-	NodeAddress4          string
-	NodeAddress6          string
-	NodeGateway4          string
-	NodeGateway6          string
+	Name         string   `yaml:"name"`
+	MacAddr      string   `yaml:"mac_address,omitempty"`
+	DHCPv4       bool     `yaml:"dhcp4,omitempty"`
+	DHCPv6       bool     `yaml:"dhcp6,omitempty"`
+	SLAAC        bool     `yaml:"slaac,omitempty"`
+	Address4     []string `yaml:"addresses4,omitempty"`
+	Address6     []string `yaml:"addresses6,omitempty"`
+	Gateway4     string   `yaml:"gateway4,omitempty"`
+	Gateway6     string   `yaml:"gateway6,omitempty"`
+	MTU          int      `yaml:"mtu,omitempty"` // 0: that of the bridge
+	NodeAddress4 string   `yaml:"node_address4,omitempty"`
+	NodeAddress6 string   `yaml:"node_address6,omitempty"`
+	NodeGateway4 string   `yaml:"node_gateway4,omitempty"`
+	NodeGateway6 string   `yaml:"node_gateway6,omitempty"`
 }
 
 // bootResources are what a machine has; huge pages are counted.
-type bootResources struct{ CPU, Memory, Hugepages2Mi, Hugepages1Gi int64 }
+type bootResources struct {
+	CPU          int64 `yaml:"cpu,omitempty"`
+	Memory       int64 `yaml:"memory,omitempty"`
+	Hugepages1Gi int64 `yaml:"hugepages1Gi,omitempty"`
+	Hugepages2Mi int64 `yaml:"hugepages2Mi,omitempty"`
+}
 
 type bootKubernetes struct {
 	Version              string
@@ -67,6 +81,40 @@ type bootKubelet struct {
 	EvictionHard             map[string]string `json:"evictionHard,omitempty"`
 }
 
+// MarshalYAML gives fields the names that the kubelet's file has for them.
+func (k *bootKubelet) MarshalYAML() (any, error) {
+	text, err := json.Marshal(k)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&fields); err != nil {
+		return nil, err
+	}
+	return plain(fields), nil
+}
+
+// plain has numbers as such.
+func plain(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			v[key] = plain(value)
+		}
+	case []any:
+		for i, value := range v {
+			v[i] = plain(value)
+		}
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+	}
+	return v
+}
+
 // vmidVariable stands for the VMID until that is chosen: package firstboot replaces it.
 const vmidVariable = "${vm_id}"
 
@@ -74,7 +122,7 @@ const vmidVariable = "${vm_id}"
 func (b *bootData) values(name string, class *api.ProxmoxNodeClass, what made, size Size, m spec.Machine) bootValues {
 	in := bootValues{
 		Metadata: bootMetadata{
-			Hostname: name, InstanceID: vmidVariable, InstanceUUID: m.Owner.ID(), InstanceType: what.Size, ProviderID: idScheme + what.Region + "/" + vmidVariable,
+			Hostname: name, InstanceID: vmidVariable, InstanceUUID: what.UUID, InstanceType: what.Size, ProviderID: idScheme + what.Region + "/" + vmidVariable,
 			Region: what.Region, Zone: what.Zone, Tags: class.Spec.Tags, NodeClass: class.Name,
 		},
 		Resources:  resourcesOf(size),
@@ -90,29 +138,39 @@ func (b *bootData) values(name string, class *api.ProxmoxNodeClass, what made, s
 	if o := size.Overhead; o != nil {
 		k.KubeReserved, k.SystemReserved, k.EvictionHard = quantities(o.KubeReserved), quantities(o.SystemReserved), map[string]string{}
 		if memory, ok := o.EvictionThreshold[corev1.ResourceMemory]; ok {
+			maps.Copy(k.EvictionHard, evictionHard)
 			k.EvictionHard["memory.available"] = memory.String()
 		}
 	}
 	in.Kubernetes.KubeletConfiguration = k
+	interfaces := what.interfaces()
 	for i, n := range m.Networks {
 		one := bootInterface{
 			Name: "eth" + strings.TrimPrefix(n.Slot, "net"), MacAddr: strings.ToLower(spec.MAC(m.Owner, n.Name)), MTU: n.MTU,
 			DHCPv4: n.DHCP == nil && n.StaticIP == nil || n.DHCP != nil && *n.DHCP, DHCPv6: n.DHCP6, SLAAC: n.SLAAC,
 		}
-		if t := what.Template; t != nil && i < len(t.Network) {
-			one.Gateway4, one.Gateway6 = t.Network[i].Gateway4, t.Network[i].Gateway6
-			in.Network.NameServers = append(in.Network.NameServers, t.Network[i].DNSServers...)
-			if _, _, ok := addresses(t.Network[i].Address4); ok {
+		if one.MTU == 1 {
+			one.MTU = 0
+		}
+		if i < len(interfaces) {
+			t := interfaces[i]
+			one.Gateway4, one.Gateway6 = t.Gateway4, t.Gateway6
+			in.Network.NameServers = append(in.Network.NameServers, t.DNSServers...)
+			if _, _, ok := addresses(t.Address4); ok {
 				one.Address4 = []string{addressVariable(firstboot.VarAddress, i)}
 			}
-			if _, _, ok := addresses(t.Network[i].Address6); ok {
+			if _, _, ok := addresses(t.Address6); ok {
 				one.Address6 = []string{addressVariable(firstboot.VarAddress6, i)}
 			}
 		}
 		in.Network.Interfaces = append(in.Network.Interfaces, one)
 	}
+	in.Network.SearchDomains = what.Search
 	return in
 }
+
+// evictionHard are the kubelet's own thresholds beside that for memory: one that is set takes away all others.
+var evictionHard = map[string]string{"nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%", "imagefs.inodesFree": "5%"}
 
 // addressVariable stands for an address of a pool until that is chosen.
 func addressVariable(name string, nic int) string {
@@ -142,6 +200,11 @@ func (in bootValues) root(part string) any {
 		return in.Metadata
 	case networkConfig:
 		return in.Network
+	case vendorData: // the original has the metadata only, without their name before it
+		return struct {
+			bootMetadata
+			bootValues
+		}{in.Metadata, in}
 	}
 	return in
 }

@@ -363,3 +363,22 @@ func TestATopologyPolicyGivesMachinesNUMA(t *testing.T) {
 		}
 	})
 }
+
+// The disk of a machine is as large as its instance type says, if that is more than the class has.
+func TestTheLargerDiskCounts(t *testing.T) {
+	inLab(t, labWorld(), talos(), func(t *testing.T, l *lab) {
+		var err error
+		if l.sizes, err = parseSizes([]byte(`[{"name": "db.2VCPU-4GB", "capacity": {"cpu": "2", "memory": "4Gi", "ephemeral-storage": "100Gi"}},
+			{"name": "c1.2VCPU-5GB", "capacity": {"cpu": "2", "memory": "5Gi", "ephemeral-storage": "10Gi"}, "price": 9}]`)); err != nil {
+			t.Fatal(err)
+		}
+		l.settle()
+		for name, want := range map[string]string{"db.2VCPU-4GB": "100G", "c1.2VCPU-5GB": "30G"} {
+			c := l.create(l.claim("node-"+want[:2]+"x", v1.NodeSelectorRequirementWithMinValues{Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpIn, Values: []string{name}}))
+			disk := c.Status.Capacity[corev1.ResourceEphemeralStorage]
+			if conf := l.config(vmidOf(t, c)); !strings.Contains(conf["scsi0"], "size="+want) || disk.String() != want+"i" {
+				t.Errorf("%s: the disk is %s, and the node's %s", name, conf["scsi0"], disk.String())
+			}
+		}
+	})
+}

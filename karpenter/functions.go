@@ -3,6 +3,7 @@ package karpenter
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -13,7 +14,9 @@ import (
 	"strings"
 	"text/template"
 
-	"sigs.k8s.io/yaml"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/proxplane/proxplane/firstboot"
 )
 
 // functions are those that templates of first-boot data can call.
@@ -59,17 +62,18 @@ var functions = template.FuncMap{
 	"hasSuffix":       func(end, text string) bool { return strings.HasSuffix(text, end) },
 	"hasTag":          func(tags []string, tag string) bool { return slices.Contains(tags, tag) },
 	"hasKey":          hasKey,
-	"get":             func(m map[string]string, key string) string { return m[key] },
+	"dict":            dict,
+	"get":             get,
 	"getValue":        getValue,
 	"regexFind":       regexFind,
 	"regexFindString": regexGroup,
 	"regexReplaceAll": regexReplace,
-	"b64enc":          func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) },
+	"b64enc":          firstboot.Base64,
 	"b64dec": func(text string) (string, error) {
 		b, err := base64.StdEncoding.DecodeString(text)
 		return string(b), err
 	},
-	"cidrhost":  cidrHost,
+	"cidrhost":  firstboot.Host,
 	"cidrslaac": cidrSLAAC,
 }
 
@@ -78,9 +82,29 @@ func empty(v any) bool {
 	return !r.IsValid() || r.IsZero() || (r.Kind() == reflect.Slice || r.Kind() == reflect.Map) && r.Len() == 0
 }
 
+// toYAML writes fields by the names that the original has for them. What a variable stands for is a text, also if it is a number.
 func toYAML(v any) (string, error) {
-	b, err := yaml.Marshal(v)
-	return strings.TrimSuffix(string(b), "\n"), err
+	var doc yaml.Node
+	if err := doc.Encode(v); err != nil {
+		return "", err
+	}
+	quoteVariables(&doc)
+	var out strings.Builder
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if err := errors.Join(e.Encode(&doc), e.Close()); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(out.String(), "\n"), nil
+}
+
+func quoteVariables(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.Style == 0 && firstboot.OwnVariable(n.Value) != "" {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, part := range n.Content {
+		quoteVariables(part)
+	}
 }
 
 func indent(n int, text string) string {
@@ -109,6 +133,28 @@ func quote(values ...any) string {
 	return strings.Join(all, " ")
 }
 
+// dict is a map of keys and their values.
+func dict(pairs ...any) (map[string]any, error) {
+	if len(pairs)%2 != 0 {
+		return nil, errors.New("dict: want a value for each key")
+	}
+	m := map[string]any{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	return m, nil
+}
+
+// get is the value of a key in a map with texts as keys; of others it is an empty text.
+func get(m any, key string) (any, error) {
+	there, err := hasKey(m, key)
+	if err != nil || !there {
+		return "", err
+	}
+	r := reflect.ValueOf(m)
+	return r.MapIndex(reflect.ValueOf(key).Convert(r.Type().Key())).Interface(), nil
+}
+
 // hasKey reports whether a map with texts as keys has one.
 func hasKey(m any, key string) (bool, error) {
 	r := reflect.ValueOf(m)
@@ -116,7 +162,7 @@ func hasKey(m any, key string) (bool, error) {
 		return false, nil
 	}
 	if r.Kind() != reflect.Map || r.Type().Key().Kind() != reflect.String {
-		return false, fmt.Errorf("hasKey: want a map such as .Values, have %T", m)
+		return false, fmt.Errorf("want a map such as .Values, have %T", m)
 	}
 	return r.MapIndex(reflect.ValueOf(key).Convert(r.Type().Key())).IsValid(), nil
 }
@@ -146,22 +192,6 @@ func regexReplace(pattern, text, to string) (string, error) {
 		return "", err
 	}
 	return r.ReplaceAllString(text, to), nil
-}
-
-// cidrHost is the n-th address of a prefix.
-func cidrHost(prefix string, n ...int) (string, error) {
-	p, err := netip.ParsePrefix(prefix)
-	if err != nil {
-		return "", err
-	}
-	if len(n) == 0 {
-		return p.Addr().String(), nil
-	}
-	a := p.Masked().Addr()
-	for range n[0] {
-		a = a.Next()
-	}
-	return a.String(), nil
 }
 
 // cidrSLAAC is the address that an interface gives itself in an IPv6 prefix, with the length of the prefix.

@@ -31,6 +31,11 @@ func TestFunctionsAreThoseOfTheOriginal(t *testing.T) {
 		`{{ b64enc "hello" }} {{ b64dec "aGVsbG8=" }}`:                                   "aGVsbG8= hello",
 		`{{ cidrhost "10.12.112.0/20" 16 }} {{ "2001:db8:1::1/64" | cidrhost }}`:         "10.12.112.16 2001:db8:1::1",
 		`{{ "2001:db8:1::/64" | cidrslaac "00:1A:2B:3C:4D:5E" }}`:                        "2001:db8:1:0:21a:2bff:fe3c:4d5e/64",
+		`{{ get (dict "a" 1 "b" 2) "a" }} {{ hasKey (dict "a" 1) "a" }}`:                 "1 true",
+		`{{ "192.168.1.5/24" | cidrhost }} {{ cidrhost "192.168.1.5/24" 15 }}`:           "192.168.1.5 192.168.1.15",
+		`{{ "2001:db8:1:2:3::/80" | cidrslaac "00:1A:2B:3C:4D:5E" }}`:                    "2001:db8:1:2:3:2bff:fe3c:4d5e/80",
+		`{{ toYaml (split "a,b" ",") | nindent 2 }}`:                                     "\n  - a\n  - b",
+		`{{ toYaml (dict "id" "${vm_id}" "n" 1) }}`:                                      "id: \"${vm_id}\"\n\"n\": 1",
 		`{{ toJson .Values }} {{ toYaml .Values }}`:                                      `{"a":"1"} a: "1"`,
 	} {
 		parsed, err := template.New("page").Funcs(functions).Parse(text)

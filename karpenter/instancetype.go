@@ -43,7 +43,7 @@ func Grid() []Size {
 			}
 			s := Size{Name: fmt.Sprintf("%s.%dVCPU-%dGB", families[factor], cpus, memory), CapacityType: v1.CapacityTypeOnDemand, Capacity: corev1.ResourceList{
 				corev1.ResourceCPU: *resource.NewQuantity(cpus, resource.DecimalSI), corev1.ResourceMemory: *resource.NewQuantity(memory<<30, resource.BinarySI),
-				corev1.ResourcePods: *resource.NewQuantity(pods, resource.DecimalSI), corev1.ResourceEphemeralStorage: resource.MustParse("30Gi"),
+				corev1.ResourcePods: *resource.NewQuantity(pods, resource.DecimalSI),
 			}}
 			s.Overhead = overhead(s)
 			all = append(all, s)

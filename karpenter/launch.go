@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,6 +35,17 @@ func (p *CloudProvider) launch(ctx context.Context, claim *v1.NodeClaim, class *
 		return made{}, site.Outcome{}, wrongInput(err)
 	}
 	owner := p.ownerOf(claim)
+	if was := asMade(claim); was != nil { // it was begun earlier
+		what.UUID, what.SMBIOS, what.Interfaces, what.Search = was.UUID, was.SMBIOS, was.Interfaces, was.Search
+	} else {
+		what.UUID = uuidOf(owner)
+		if what.Template == nil {
+			err = p.inheritedBy(ctx, r, class, &what)
+		}
+	}
+	if err != nil {
+		return what, site.Outcome{}, err
+	}
 	if err := p.remember(ctx, claim, what); err != nil {
 		return what, site.Outcome{}, err
 	}
@@ -181,6 +193,13 @@ func (p *CloudProvider) made(ctx context.Context, class *api.ProxmoxNodeClass, a
 	m := made{
 		Region: at.zone.region, Zone: at.zone.node, Size: at.size.Name, CPUs: at.size.cpus(), Memory: at.size.memory(), Boot: class.Spec.BootDevice,
 		Pin: at.pin, Source: class.Spec.InstanceTemplateRef, Image: imageIn(t, at.zone.region, at.zone.node), VMID: templateIn(statusOf(t).Zones, at.zone.region, at.zone.node),
+	}
+	if own, disk := p.placeOf(&m).size.Capacity[corev1.ResourceEphemeralStorage], bootSize(m.Boot); disk == nil && !own.IsZero() || disk != nil && own.Cmp(*disk) > 0 {
+		larger := &api.BootDevice{Size: fmt.Sprintf("%dGi", (own.Value()+1<<30-1)>>30)}
+		if m.Boot != nil {
+			larger.Storage = m.Boot.Storage
+		}
+		m.Boot = larger
 	}
 	if k := class.Spec.KubeletConfiguration; k != nil && k.TopologyManagerPolicy != "" && k.TopologyManagerPolicy != "none" {
 		m.NUMA = true

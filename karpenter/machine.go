@@ -1,6 +1,7 @@
 package karpenter
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -31,6 +32,12 @@ type made struct {
 	Template *api.TemplateSpec       `json:"template,omitempty"` // nil: people made it
 	VMID     int                     `json:"templateVMID,omitempty"`
 	Image    string                  `json:"image"` // see status.imageID of templates
+	// What machines have of a template that people made.
+	Interfaces []inherited `json:"interfaces,omitempty"`
+	Search     []string    `json:"search,omitempty"`
+	SMBIOS     string      `json:"smbios,omitempty"`
+	// UUID of the machine in its firmware; empty: the machine was begun before it was chosen here.
+	UUID string `json:"uuid,omitempty"`
 }
 
 // asMade reads what the machine of a NodeClaim was made from; nil: that isn't known, so it isn't ours.
@@ -86,11 +93,22 @@ func (m made) machine(owner model.Owner, cluster spec.Cluster, at inPlace) (spec
 	out.Source = spec.Source{Copy: true}
 	if m.Template == nil {
 		out.Source.Template = strconv.Itoa(m.VMID)
+		for i, n := range m.Interfaces {
+			out.Networks = append(out.Networks, network(i, n.Network, &cluster))
+		}
 	} else {
 		m.hardware(&out, &cluster)
 	}
 	out.Firewall = firewallOf(at.Groups)
 	return out, &cluster
+}
+
+// uuidOf is the UUID that a machine has in its firmware.
+func uuidOf(owner model.Owner) string {
+	sum := sha256.Sum256([]byte("uuid\x00" + owner.ID() + "\x00" + owner.UID))
+	u := sum[:16]
+	u[6], u[8] = u[6]&0x0f|0x80, u[8]&0x3f|0x80 // version 8: made by a rule of our own
+	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
 }
 
 // bootSize is how large the disk of a machine is; nil: as large as that of the template. As in Proxmox, 30G are 30 GiB.
@@ -157,7 +175,16 @@ func (m made) hardware(out *spec.Machine, cluster *spec.Cluster) {
 
 // Settings that package spec has no words for.
 func (m made) finish(vm *model.VM) {
+	if m.UUID != "" {
+		firmware, err := prop.ParseSMBIOS1(m.SMBIOS)
+		if err != nil {
+			firmware = prop.SMBIOS1{}
+		}
+		firmware.UUID, firmware.SKU = m.UUID, m.Size // proxmox-cloud-controller-manager takes the instance type from there
+		vm.Options["smbios1"] = firmware.String()
+	}
 	if m.Template == nil {
+		m.withOptions(vm)
 		return
 	}
 	if a := m.Template.Agent; a != nil && a.Enabled {

@@ -184,11 +184,18 @@ func (s Size) is(c *model.Config) bool {
 	return c != nil && number("cores", 1)*number("sockets", 1) == s.cpus() && number("memory", 512)<<20 == s.memory()
 }
 
-// in is the size as machines of a class have it: with the disk and the number of pods that the class says.
+// defaultDisk is how large disks count as that are as large as the template's.
+var defaultDisk = resource.MustParse("30Gi")
+
+// in is the size as machines of a class have it: with the number of pods that the class says, and the larger of the disks that the class and the size say.
 func (s Size) in(class *api.ProxmoxNodeClass) Size {
 	s.Capacity = s.Capacity.DeepCopy()
-	if size := bootSize(class.Spec.BootDevice); size != nil {
-		s.Capacity[corev1.ResourceEphemeralStorage] = *size
+	disk, own := bootSize(class.Spec.BootDevice), s.Capacity[corev1.ResourceEphemeralStorage]
+	switch {
+	case disk != nil && disk.Cmp(own) > 0:
+		s.Capacity[corev1.ResourceEphemeralStorage] = *disk
+	case own.IsZero():
+		s.Capacity[corev1.ResourceEphemeralStorage] = defaultDisk
 	}
 	if k := class.Spec.KubeletConfiguration; k != nil && k.MaxPods != nil {
 		s.Capacity[corev1.ResourcePods] = *resource.NewQuantity(int64(*k.MaxPods), resource.DecimalSI)
