@@ -63,6 +63,9 @@ func (r *report) pool(field, name string, p Pool) (model.AddressPool, []fieldRan
 	for _, x := range exclude {
 		without = append(without, x.AddressRange)
 	}
+	if routers := anycast(out.Prefix6); routers.IsValid() {
+		without = append(without, model.AddressRange{First: routers, Last: routers})
+	}
 	for _, one := range ranges {
 		r.inPrefix(one, out)
 		out.Ranges = append(out.Ranges, one.Without(without)...)
@@ -72,8 +75,12 @@ func (r *report) pool(field, name string, p Pool) (model.AddressPool, []fieldRan
 			r.fail(x.field, "%s is in no range of the pool, so that no machine gets it anyway; leave it out, or correct it", x.AddressRange)
 		}
 	}
-	if len(ranges) > 0 && len(out.Ranges) == 0 {
+	if len(exclude) > 0 && len(ranges) > 0 && len(out.Ranges) == 0 {
 		r.fail(field+".exclude", "leaves no address of the pool")
+	}
+	if len(ranges) == len(p.Ranges) && len(ranges) > 0 {
+		r.noRange(field+".prefix", out.Prefix, ranges)
+		r.noRange(field+".prefix6", out.Prefix6, ranges)
 	}
 	out.Gateway = r.poolGateway(field+".gateway", p.Gateway, out, out.Prefix)
 	out.Gateway6 = r.poolGateway(field+".gateway6", p.Gateway6, out, out.Prefix6)
@@ -105,6 +112,8 @@ func (r *report) poolPrefix(field, text string, family model.Family) netip.Prefi
 		return netip.Prefix{}
 	case p.Masked() != p:
 		r.fail(field, "%s is an address in a network; did you mean %s?", p, p.Masked())
+	case !assignable(p):
+		r.fail(field, "machines can't have addresses of %s, a network for other purposes; give another one", p)
 	}
 	return p.Masked()
 }
@@ -147,7 +156,31 @@ func (r *report) inPrefix(one fieldRange, pool model.AddressPool) {
 		r.fail(one.field, "%s isn't inside of %s, the %s of the pool: give addresses of that network, or correct the %s", one.AddressRange, prefix, field, field)
 	case one.First.Is4() && prefix.Bits() < 31 && (one.First == prefix.Addr() || !prefix.Contains(one.Last.Next())):
 		r.fail(one.field, "%s has the first or the last address of %s, which no machine can have; leave them out", one.AddressRange, prefix)
+	case one.Last == anycast(prefix):
+		r.fail(one.field, "%s is the first address of %s, which belongs to its routers; give another one", one.AddressRange, prefix)
 	}
+}
+
+// anycast is the address of all routers of an IPv6 network, its first one (RFC 4291, 2.6.1), which no machine gets. A
+// network of a point-to-point link has none (RFC 6164).
+func anycast(p netip.Prefix) netip.Addr {
+	if p.IsValid() && p.Addr().Is6() && p.Bits() < 127 {
+		return p.Addr()
+	}
+	return netip.Addr{}
+}
+
+// noRange refuses a network of which no machine gets an address.
+func (r *report) noRange(field string, prefix netip.Prefix, ranges []fieldRange) {
+	if prefix.IsValid() && !slices.ContainsFunc(ranges, func(one fieldRange) bool { return one.First.BitLen() == prefix.Addr().BitLen() }) {
+		r.fail(field, "no range is in %s, so that no machine gets an address of it; add one to ranges, or leave the network out", prefix)
+	}
+}
+
+// assignable reports whether machines can have addresses of a network, as far as its kind tells.
+func assignable(p netip.Prefix) bool {
+	a := p.Addr()
+	return !a.IsLoopback() && !a.IsMulticast() && !(a.Is6() && a.IsLinkLocalUnicast()) && !(a.Is4() && a.As4()[0] == 0)
 }
 
 // poolGateway checks a gateway of a pool.
@@ -166,6 +199,8 @@ func (r *report) poolGateway(field, text string, pool model.AddressPool, prefix 
 		r.fail(field, "%s isn't inside of %s, the network of the pool: give an address of that network, or correct the prefix", a, prefix)
 	case pool.Contains(a):
 		r.fail(field, "%s is one of the addresses for machines; add it to exclude, or begin the range after it", a)
+	case a.Is4() && prefix.Bits() < 31 && prefix.Contains(a) && (a == prefix.Addr() || !prefix.Contains(a.Next())):
+		r.fail(field, "%s is the first or the last address of %s, which no router can have", a, prefix)
 	}
 	return a.String()
 }

@@ -36,6 +36,16 @@ func TestPoolsAreChecked(t *testing.T) {
 		{"an address for a network", func(p *spec.Pool) { p.Prefix = "192.168.1.1/24" }, "networks.lan.pool.prefix: 192.168.1.1/24 is an address in a network; did you mean 192.168.1.0/24?"},
 		{"an exclusion outside of the ranges", func(p *spec.Pool) { p.Exclude = []string{"192.168.1.50"} }, "networks.lan.pool.exclude[0]: 192.168.1.50 is in no range of the pool, so that no machine gets it anyway; leave it out, or correct it"},
 		{"a whole /64", func(p *spec.Pool) { p.Ranges[1] = "fd00:1::-fd00:1::ffff:ffff:ffff:ffff" }, ""},
+		{"the address of all routers of an IPv6 network", func(p *spec.Pool) { p.Ranges[1] = "fd00:1::" }, "networks.lan.pool.ranges[1]: fd00:1:: is the first address of fd00:1::/64, which belongs to its routers; give another one"},
+		{"both addresses of a link between two", func(p *spec.Pool) {
+			p.Ranges[0], p.Prefix, p.Gateway, p.Exclude = "192.168.1.0-192.168.1.1", "192.168.1.0/31", "", nil
+		}, ""},
+		{"both addresses of an IPv6 link between two", func(p *spec.Pool) { p.Ranges[1], p.Prefix6, p.Gateway6 = "fd00:1::-fd00:1::1", "fd00:1::/127", "" }, ""},
+		{"a network without a range", func(p *spec.Pool) { p.Ranges, p.Exclude = p.Ranges[:1], nil }, "networks.lan.pool.prefix6: no range is in fd00:1::/64, so that no machine gets an address of it; add one to ranges, or leave the network out"},
+		{"the network of the machine itself", func(p *spec.Pool) { p.Ranges[0], p.Prefix, p.Gateway, p.Exclude = "127.0.0.5", "127.0.0.0/8", "", nil }, "networks.lan.pool.prefix: machines can't have addresses of 127.0.0.0/8, a network for other purposes; give another one"},
+		{"a network of groups", func(p *spec.Pool) { p.Ranges[0], p.Prefix, p.Gateway, p.Exclude = "224.0.0.5", "224.0.0.0/24", "", nil }, "networks.lan.pool.prefix: machines can't have addresses of 224.0.0.0/24, a network for other purposes; give another one"},
+		{"the network of a link", func(p *spec.Pool) { p.Ranges[1], p.Prefix6, p.Gateway6 = "fe80::5", "fe80::/64", "" }, "networks.lan.pool.prefix6: machines can't have addresses of fe80::/64, a network for other purposes; give another one"},
+		{"a gateway that nothing can be", func(p *spec.Pool) { p.Gateway = "192.168.1.255" }, "networks.lan.pool.gateway: 192.168.1.255 is the first or the last address of 192.168.1.0/24, which no router can have"},
 		{"all is excluded", func(p *spec.Pool) { p.Ranges = p.Ranges[:1]; p.Exclude = p.Ranges }, "networks.lan.pool.exclude: leaves no address of the pool"},
 	} {
 		cluster := lan()
