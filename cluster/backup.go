@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -79,6 +80,11 @@ func ReadBackup(from io.Reader) (*Backup, error) {
 	}
 	return b, nil
 }
+
+var snapshotName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$`)
+
+// IsSnapshotName reports whether a snapshot can have this name: it is a part of a file's.
+func IsSnapshotName(name string) bool { return snapshotName.MatchString(name) }
 
 // Backup takes a snapshot of etcd in a control plane. It stays there, and is brought here with what
 // it takes to restore it.

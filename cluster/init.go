@@ -30,6 +30,16 @@ func (w *Work) Init(ctx context.Context, f *File) (*Cluster, error) {
 	return c, err
 }
 
+// Foresee reports what would be wrong with a file, as Init does before it makes anything.
+func (w *Work) Foresee(ctx context.Context, f *File) error {
+	c, err := Find(ctx, w.Site, w.In, f.Name)
+	if err != nil && !errors.Is(err, ErrNoCluster) {
+		return err
+	}
+	_, err = w.next(ctx, c, f)
+	return err
+}
+
 // next is the record of a cluster once it is as a file says. Nothing is made before it is checked.
 func (w *Work) next(ctx context.Context, c *Cluster, f *File) (Record, error) {
 	r := Record{Generation: c.Record.Generation, File: f, Release: c.Record.Release}
@@ -46,7 +56,7 @@ func (w *Work) next(ctx context.Context, c *Cluster, f *File) (Record, error) {
 		r.Release, err = Resolve(ctx, f.Kubernetes)
 		return r, err
 	}
-	if err := mayChange(was, f); err != nil {
+	if err := mayChange(was, f, c.Record.Release); err != nil {
 		return r, err
 	}
 	if k := f.Kubernetes; k.Source != was.Kubernetes.Source || k.Checksum != was.Kubernetes.Checksum {
@@ -84,14 +94,18 @@ func countOf(f *File, pool string) int {
 }
 
 // mayChange refuses what can't change once a cluster is made.
-func mayChange(was, is *File) error {
+func mayChange(was, is *File, runs Release) error {
+	version := was.Kubernetes.Version
+	if runs.isMeantBy(is.Kubernetes.Version) { // it is only written in another way
+		version = is.Kubernetes.Version
+	}
 	for _, c := range []struct{ field, was, is, how string }{
 		{"provider.vip", was.Provider.VIP, is.Provider.VIP, "everybody has joined through it"},
 		{"kubernetes.distribution", was.Kubernetes.Distribution, is.Kubernetes.Distribution, "make another cluster"},
 		{"kubernetes.cni", was.Kubernetes.CNI, is.Kubernetes.CNI, "make another cluster"},
 		{"kubernetes.podCIDR", was.Kubernetes.PodCIDR, is.Kubernetes.PodCIDR, "make another cluster"},
 		{"kubernetes.serviceCIDR", was.Kubernetes.ServiceCIDR, is.Kubernetes.ServiceCIDR, "make another cluster"},
-		{"kubernetes.version", was.Kubernetes.Version, is.Kubernetes.Version, "write what it runs into the file, or upgrade it with: proxplane cluster upgrade --cluster " + is.Name + " --version VERSION"},
+		{"kubernetes.version", version, is.Kubernetes.Version, "it runs " + runs.Version + ": write that into the file, or upgrade it with: proxplane cluster upgrade --cluster " + is.Name + " --version VERSION"},
 	} {
 		if c.was != c.is {
 			return fmt.Errorf("%s: is %q and can't become %q; %s", c.field, c.was, c.is, c.how)

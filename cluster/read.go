@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -45,39 +46,106 @@ func (e *Error) Error() string {
 // Errors are all errors.
 type Errors = spec.List[*Error] //nolint:errname // it reads as cluster.Errors
 
-// Read reads a file, sets its defaults, and reports errors. Files that it names are read from
-// its folder.
+// Read reads a file with one cluster, sets its defaults, and reports errors. Files that it names are read
+// from its folder.
 func Read(name string, text []byte) (*File, error) {
-	r := &reading{file: name, lines: map[string]int{}}
-	var doc yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	switch err := decoder.Decode(&doc); {
-	case errors.Is(err, io.EOF):
+	all, err := ReadAll(name, text)
+	if err != nil {
+		return nil, err
+	}
+	return Choose(name, all, "")
+}
+
+// ReadAll reads the clusters of a file: each of its documents is one.
+func ReadAll(name string, text []byte) ([]*File, error) {
+	var all []*File
+	var errs Errors
+	taken := claims{}
+	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		r := &reading{file: name, lines: map[string]int{}}
+		var doc yaml.Node
+		err := decoder.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, r.syntax(err)
+		}
+		if doc.Content[0].ShortTag() == "!!null" { // nothing but a separator or comments
+			continue
+		}
+		if f := r.read(&doc); f != nil {
+			taken.add(r, f)
+			all = append(all, f)
+		}
+		errs = append(errs, r.errs...)
+	}
+	switch {
+	case len(errs) > 0:
+		slices.SortStableFunc(errs, func(a, b *Error) int { return a.Line - b.Line })
+		return nil, errs
+	case len(all) == 0:
 		return nil, &Error{File: name, Text: "is empty: want name, provider, kubernetes and nodes"}
-	case err != nil:
-		return nil, r.syntax(err)
 	}
-	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, &Error{File: name, Text: "has several documents; a file is one cluster"}
-	}
+	return all, nil
+}
+
+// read reads one document, and notes its errors; nil: it can't be read.
+func (r *reading) read(doc *yaml.Node) *File {
 	f := &File{}
 	r.known(doc.Content[0], reflect.TypeOf(*f), "")
 	if len(r.errs) > 0 {
-		return nil, r.errs
+		return nil
 	}
 	if err := doc.Decode(f); err != nil {
-		return nil, r.syntax(err)
+		r.errs = append(r.errs, r.syntax(err))
+		return nil
 	}
 	r.checkPasswords(doc.Content[0], "")
 	r.checkZeros(f)
 	r.readManifests(f)
 	f.Fill()
 	r.check(f)
-	slices.SortStableFunc(r.errs, func(a, b *Error) int { return a.Line - b.Line })
-	if len(r.errs) > 0 {
-		return nil, r.errs
+	return f
+}
+
+// Choose finds a cluster of a file by its name; empty: the only one that the file has.
+func Choose(file string, all []*File, name string) (*File, error) {
+	var names []string
+	for _, f := range all {
+		if f.Name == name || name == "" && len(all) == 1 {
+			return f, nil
+		}
+		names = append(names, f.Name)
 	}
-	return f, nil
+	if name == "" {
+		return nil, &Error{File: file, Text: fmt.Sprintf("has the clusters %s; choose one with --cluster NAME", strings.Join(names, ", "))}
+	}
+	return nil, &Error{File: file, Text: fmt.Sprintf("has no cluster %s; %s", name, suggest.DidYouMean(name, names))}
+}
+
+// claims are the names and addresses that the clusters of a file take, with the line of each.
+type claims map[string]int
+
+// add finds what a cluster would share with those before it.
+func (c claims) add(r *reading, f *File) {
+	own := claims{}
+	claim := func(field, what, key string) {
+		if line, taken := c[key]; taken {
+			r.fail(field, "%s is the %s in line %d, too; clusters share nothing", key, what, line)
+			return
+		}
+		own[key] = r.lines[field]
+	}
+	claim("name", "name", f.Name)
+	claim("provider.vip", "address", f.Provider.VIP)
+	for _, p := range f.Pools() {
+		for i, text := range p.Addresses {
+			address, _, _ := strings.Cut(text, "/")
+			claim(fmt.Sprintf("%s.addresses[%d]", fieldOf(f, p), i), "address", address)
+		}
+	}
+	maps.Copy(c, own)
 }
 
 // reading is a file that is read.
@@ -99,7 +167,7 @@ func (r *reading) fail(field, format string, args ...any) {
 var yamlLine = regexp.MustCompile(`line (\d+): `)
 
 // syntax says what the parser of YAML says, in the words of people who write files.
-func (r *reading) syntax(err error) error {
+func (r *reading) syntax(err error) *Error {
 	e := &Error{File: r.file, Text: strings.TrimPrefix(err.Error(), "yaml: ")}
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 		e.Line, _ = strconv.Atoi(m[1])

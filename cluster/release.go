@@ -57,6 +57,15 @@ func Resolve(ctx context.Context, k Kubernetes) (Release, error) {
 	return r, fmt.Errorf("kubernetes.version: %s names no checksum of %s", base+sums, d.archive)
 }
 
+// isMeantBy reports whether a version in a file, in full or in part, is this release.
+func (r Release) isMeantBy(version string) bool {
+	if channel.MatchString(version) {
+		part := "v" + strings.TrimPrefix(version, "v")
+		return strings.HasPrefix(r.Version, part+".") || strings.HasPrefix(r.Version, part+"+")
+	}
+	return version == r.Version
+}
+
 // newest is the newest release of a minor version, or the first one of a patch release.
 func newest(ctx context.Context, k Kubernetes, d *distribution, minor, patch string) (string, error) {
 	if patch != "" {

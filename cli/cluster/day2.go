@@ -170,6 +170,12 @@ has the whole cluster: keep it as you keep keys.`,
 			if file == "" {
 				return missing("--output", "Name the file to write with it.")
 			}
+			if !cluster.IsSnapshotName(name) {
+				return fmt.Errorf("--name: want letters, digits, dots, hyphens and underscores, have %q", name)
+			}
+			if err := ui.CheckWritable(file); err != nil { // before a snapshot is taken
+				return fmt.Errorf("--output: %w", err)
+			}
 			return w.onCluster(cmd.Context(), u, func(ctx context.Context, work *cluster.Work, c *cluster.Cluster) error {
 				b, at, err := work.Backup(ctx, c, name)
 				if err != nil {
@@ -254,7 +260,7 @@ otherwise.`,
 					return err
 				}
 				n, err := work.Destroy(ctx, w.cluster, cleanup)
-				if err == nil {
+				if err == nil && w.output == "" {
 					u.Say("Cluster %s is gone: %s destroyed.", w.cluster, machines(n))
 				}
 				return err

@@ -11,7 +11,7 @@ import (
 
 // NewDoctor is `proxplane doctor cluster`.
 func NewDoctor(u *ui.UI) *cobra.Command {
-	f := &doctor.Flags{}
+	f, name := &doctor.Flags{}, ""
 	cmd := &cobra.Command{
 		Use:   "cluster FILE",
 		Short: "Check whether Proxmox has what a Kubernetes cluster needs",
@@ -24,7 +24,7 @@ changed.`,
   proxplane doctor cluster cluster.yaml --print-commands --user k8s@pve --token proxplane`,
 		Args: command.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := readFile(u, args[0])
+			file, err := readOne(u, args[0], name)
 			if err != nil {
 				return err
 			}
@@ -36,6 +36,7 @@ changed.`,
 			return f.Run(cmd.Context(), u)
 		},
 	}
+	cmd.Flags().StringVarP(&name, "cluster", "c", "", "`NAME` of the cluster, of several in the file")
 	f.LoginFlags(cmd)
 	f.PrintFlags(cmd, "user", "token")
 	return cmd

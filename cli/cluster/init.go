@@ -36,7 +36,10 @@ once. Errors in the file, and conflicts in Proxmox, are reported before
 anything is created.
 
 Run it again to go on after an interruption, or after the file was changed. It removes
-nothing: fewer machines are asked for with "scale".`,
+nothing: fewer machines are asked for with "scale".
+
+A file with several documents has several clusters: all are checked, and then
+made one after the other.`,
 		Example: `  proxplane cluster init --generate-config > cluster.yaml
   proxplane cluster init --config cluster.yaml
   proxplane cluster init --config cluster.yaml --dry-run
@@ -61,41 +64,71 @@ func (i *initializing) run(ctx context.Context, u *ui.UI) error {
 	if i.config == "" {
 		return ui.Advise(errors.New("no file is given"), "Name it with --config; a file to begin with comes from: proxplane cluster init --generate-config")
 	}
-	f, err := readFile(u, i.config)
+	all, err := readFile(u, i.config)
 	if err != nil {
 		return err
 	}
 	return i.work(ctx, u, func(ctx context.Context, _ *target.Site, w *cluster.Work) error {
 		w.Restart = i.restart
-		if i.dryRun {
-			return i.show(ctx, u, w, f)
+		if len(all) > 1 && !i.dryRun { // nothing is made of the first one if the last one is wrong
+			if err := each(all, func(f *cluster.File) error { return w.Foresee(ctx, f) }); err != nil {
+				return err
+			}
 		}
-		c, err := w.Init(ctx, f)
-		if err != nil {
-			return err
-		}
-		if i.output != "json" {
-			u.Say("\nCluster %s is ready: %s with %s, %s.", c.Name, machines(len(c.Members)), c.Record.Release.Version, c.APIServer())
-			u.Say("Next: proxplane cluster kubeconfig --cluster %s --merge --set-context", c.Name)
-		}
-		return nil
+		return each(all, func(f *cluster.File) error {
+			if i.dryRun {
+				return i.show(ctx, u, w, f)
+			}
+			c, err := w.Init(ctx, f)
+			if err != nil {
+				return err
+			}
+			if i.output != "json" {
+				u.Say("\nCluster %s is ready: %s with %s, %s.", c.Name, machines(len(c.Members)), c.Record.Release.Version, c.APIServer())
+				u.Say("Next: proxplane cluster kubeconfig --cluster %s --merge --set-context", c.Name)
+			}
+			return nil
+		})
 	})
 }
 
-// readFile reads a cluster's file.
-func readFile(u *ui.UI, name string) (*cluster.File, error) {
+// each does something with one cluster of a file after the other.
+func each(all []*cluster.File, do func(*cluster.File) error) error {
+	for _, f := range all {
+		err := do(f)
+		if err != nil && len(all) > 1 {
+			err = fmt.Errorf("cluster %s: %w", f.Name, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readFile reads a file of clusters.
+func readFile(u *ui.UI, name string) ([]*cluster.File, error) {
 	if name == "-" {
 		text, err := io.ReadAll(u.In)
 		if err != nil {
 			return nil, err
 		}
-		return cluster.Read("the standard input", text)
+		return cluster.ReadAll("the standard input", text)
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("--config: %w", err)
 	}
-	return cluster.Read(name, text)
+	return cluster.ReadAll(name, text)
+}
+
+// readOne reads one cluster of a file, by its name; empty: the only one.
+func readOne(u *ui.UI, file, name string) (*cluster.File, error) {
+	all, err := readFile(u, file)
+	if err != nil {
+		return nil, err
+	}
+	return cluster.Choose(file, all, name)
 }
 
 // sample writes a file to begin with. One that is there stays.
@@ -124,7 +157,7 @@ func (i *initializing) show(ctx context.Context, u *ui.UI, w *cluster.Work, f *c
 	if i.output == "json" {
 		return ui.WriteJSON(u.Out, status.Cluster.ViewOf(p))
 	}
-	u.Say("%s %s", f.Kubernetes.Distribution, release.Version)
+	u.Say("Cluster %s: %s %s", f.Name, f.Kubernetes.Distribution, release.Version)
 	page := u.Page(u.Out)
 	page.Words = status.Cluster
 	_, err = io.WriteString(u.Out, page.Plan(p))

@@ -57,6 +57,9 @@ func (l *looking) again(ctx context.Context, u *ui.UI, show func(context.Context
 	if err := command.CheckOutput(l.output, "json"); err != nil {
 		return err
 	}
+	if l.every <= 0 {
+		return errors.New("--interval must be more than 0")
+	}
 	for shown := false; ; {
 		err := l.look(ctx, u, func(c *cluster.Cluster) error { shown = true; return show(ctx, u, c) })
 		if !l.watch || err != nil && !shown && ctx.Err() == nil { // a cluster that was never seen is a mistake
@@ -131,11 +134,8 @@ wrong.`,
 		Args: command.TakesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if config != "" {
-				if l.file, err = readFile(u, config); err != nil {
+				if l.file, err = readOne(u, config, l.cluster); err != nil {
 					return err
-				}
-				if l.cluster != "" && l.cluster != l.file.Name {
-					return fmt.Errorf("--config: %s is of cluster %s, not of %s", config, l.file.Name, l.cluster)
 				}
 				l.cluster = l.file.Name
 			}

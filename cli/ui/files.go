@@ -2,6 +2,7 @@ package ui
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -20,6 +21,21 @@ func (u *UI) ConfigFile(name string) (string, error) {
 		dir = filepath.Join(home, ".config")
 	}
 	return filepath.Join(dir, "proxplane", name), nil
+}
+
+// CheckWritable reports why WriteWhole couldn't write a file, for those who would do a lot before.
+func CheckWritable(file string) error {
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder; name a file", file)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
 }
 
 // WriteWhole writes a file by putting a new one into its place.
