@@ -105,6 +105,8 @@ func (f *failedBefore) Run(ctx context.Context, g *model.Guest, command []string
 	defer f.mu.Unlock()
 	in := f.inside
 	switch line := strings.Join(command, " "); {
+	case line == "rm -f "+imagesFile:
+		return Ran{}, nil
 	case line == nodeProgram:
 		f.installed[g.Name] = true
 		return Ran{}, nil

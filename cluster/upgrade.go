@@ -90,6 +90,9 @@ func (w *Work) install(ctx context.Context, c *Cluster, m *Member, release Relea
 	if err := w.In.WriteFile(ctx, m.Guest, releaseFile, releaseText(c.distribution(), release, m.Server())); err != nil {
 		return err
 	}
+	if err := w.writeImages(ctx, c.Record.File, m); err != nil {
+		return err
+	}
 	var failed *RunError
 	if _, err := output(ctx, w.In, m.Guest, "", nodeProgram); errors.As(err, &failed) {
 		phase, _ := w.In.Run(ctx, m.Guest, []string{"cat", phaseFile}, "") // it says why
@@ -101,6 +104,16 @@ func (w *Work) install(ctx context.Context, c *Cluster, m *Member, release Relea
 		return err
 	}
 	return nil
+}
+
+// writeImages has a machine fetch the archives of images that the file names now: those of another release are
+// others.
+func (w *Work) writeImages(ctx context.Context, f *File, m *Member) error {
+	if text := imagesText(f); text != "" {
+		return w.In.WriteFile(ctx, m.Guest, imagesFile, text)
+	}
+	_, err := output(ctx, w.In, m.Guest, "", "rm", "-f", imagesFile)
+	return err
 }
 
 // mayUpgrade refuses what Kubernetes doesn't support: to go back, or to skip a minor version.

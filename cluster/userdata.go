@@ -74,12 +74,8 @@ func nodeFiles(f *File, r Release, n Node, token string) (files []writeFile, err
 	}
 	write(nodeProgram, "0755", nodeScript)
 	write(releaseFile, "0644", releaseText(d, r, n.Server()))
-	if len(f.Kubernetes.Images) > 0 {
-		var list strings.Builder
-		for _, a := range f.Kubernetes.Images {
-			fmt.Fprintf(&list, "%s %s\n", a.Checksum, a.URL)
-		}
-		write(imagesFile, "0644", list.String())
+	if text := imagesText(f); text != "" {
+		write(imagesFile, "0644", text)
 	}
 	if env := f.Kubernetes.Env; len(env) > 0 {
 		var text strings.Builder
@@ -123,6 +119,15 @@ func nodeFiles(f *File, r Release, n Node, token string) (files []writeFile, err
 // releaseText is the file that says what a node installs.
 func releaseText(d *distribution, r Release, server bool) string {
 	return fmt.Sprintf("DISTRIBUTION=%s\nVERSION='%s'\nURL='%s'\nSHA256=%s\nUNIT=%s\n", d.name, r.Version, r.URL, r.Checksum, d.unit(server))
+}
+
+// imagesText is the file that says which archives of images a node fetches; empty: none.
+func imagesText(f *File) string {
+	var list strings.Builder
+	for _, a := range f.Kubernetes.Images {
+		fmt.Fprintf(&list, "%s %s\n", a.Checksum, a.URL)
+	}
+	return list.String()
 }
 
 // nodeConfig is config.yaml of a node. The first control plane makes the cluster; all others join
