@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -36,13 +37,14 @@ type fleet struct {
 	written  map[model.Owner]written
 	specs    map[model.Owner]string       // digests of what machines are made from, until that is written down
 	changing map[model.Owner]time.Time    // since when machines that were up to date are changed
+	up       map[model.Owner]time.Time    // since when guests are up whose Machines don't say so yet
 	released map[model.Owner]bool         // that are gone and need no template any more
 	removing map[model.Owner]site.Outcome // templates whose copies are removed
 }
 
 func newFleet(o Options, cached client.Reader, direct client.Client, log *slog.Logger) *fleet {
 	return &fleet{options: o, cached: cached, direct: direct, log: log, berths: map[string]*berth{}, outcomes: map[model.Owner]outcome{}, lost: map[model.Owner]bool{}, going: map[model.Owner]bool{},
-		written: map[model.Owner]written{}, specs: map[model.Owner]string{}, changing: map[model.Owner]time.Time{}, released: map[model.Owner]bool{}, removing: map[model.Owner]site.Outcome{}}
+		written: map[model.Owner]written{}, specs: map[model.Owner]string{}, changing: map[model.Owner]time.Time{}, up: map[model.Owner]time.Time{}, released: map[model.Owner]bool{}, removing: map[model.Owner]site.Outcome{}}
 }
 
 // closing has the manager close the sites at the end, and those without machines earlier.
@@ -118,6 +120,16 @@ func (f *fleet) outcome(b *berth, o model.Owner) (out site.Outcome, known bool, 
 	return out, known, b.trouble
 }
 
+// addresses are those that Proxmox reports of a machine.
+func (f *fleet) addresses(o model.Owner) (list []netip.Addr) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.outcomes[o].Addresses {
+		list = append(list, p.Addr())
+	}
+	return list
+}
+
 // put has a machine looked after.
 func (f *fleet) put(b *berth, vm model.VM, image *model.Image) error {
 	f.mu.Lock()
@@ -164,6 +176,7 @@ func (f *fleet) forget(ctx context.Context, o model.Owner) {
 	delete(f.written, o)
 	delete(f.specs, o)
 	delete(f.changing, o)
+	delete(f.up, o)
 	delete(f.released, o)
 	f.mu.Unlock()
 	for _, b := range f.list() {

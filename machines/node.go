@@ -172,6 +172,7 @@ func (j *joining) ByNode(ctx context.Context, node string) (*join.Machine, error
 		return nil, err
 	}
 	one := joinsAs(m)
+	one.Addresses = append(one.Addresses, j.fleet.addresses(j.owner(m))...) // which may not be written yet
 	return &one, nil
 }
 

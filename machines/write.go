@@ -93,23 +93,38 @@ func wasReady(m *clusterv1alpha1.Machine) bool {
 // short steps.
 const progressPause = 10 * time.Second
 
-// early reports whether nothing is new but what is being done for a machine, and that its Node is there and not ready yet, so soon after the last report
-// that the next look writes it.
+// nodePause is how long a guest that is up waits for its Node, which is written with it then.
+const nodePause = 3 * time.Second
+
+// early reports whether nothing is new but what is being done for a machine, that its guest is up, and that its Node is there and not ready yet, so soon after the last
+// report that the next look writes it.
 func (t *turn) early() bool {
 	if t.said.err != "" || t.m.Status.LastUpdated == nil || t.before.Status.LastUpdated == nil {
 		return false
 	}
-	left := progressPause - t.now().Sub(t.before.Status.LastUpdated.Time)
-	if left <= 0 {
+	is, was := slices.IndexFunc(t.m.Status.Conditions, isInstance), slices.IndexFunc(t.before.Status.Conditions, isInstance)
+	if is < 0 || was < 0 {
 		return false
 	}
 	quiet := t.m.DeepCopy()
+	last, pause := t.before.Status.LastUpdated.Time, progressPause
+	up := t.before.Status.NodeRef == nil && t.m.Status.Conditions[is].Status == corev1.ConditionTrue && t.before.Status.Conditions[was].Status != corev1.ConditionTrue
+	switch first := t.fleet.isUp(t.owner, up, t.now()); {
+	case up:
+		last, quiet.Status.Addresses = first, t.before.Status.Addresses
+		if t.node == nil {
+			pause = nodePause
+		}
+	case t.m.Status.Conditions[is].Status != t.before.Status.Conditions[was].Status:
+		return false
+	}
+	left := pause - t.now().Sub(last)
+	if left <= 0 {
+		return false
+	}
 	if t.node != nil && !drain.Ready(t.node) && t.before.Status.NodeRef == nil {
 		quiet.Status.NodeRef, quiet.Status.Versions, quiet.Status.Conditions = nil, t.before.Status.Versions, own(quiet.Status.Conditions)
-	}
-	is, was := slices.IndexFunc(quiet.Status.Conditions, isInstance), slices.IndexFunc(t.before.Status.Conditions, isInstance)
-	if is < 0 || was < 0 || quiet.Status.Conditions[is].Status != t.before.Status.Conditions[was].Status {
-		return false
+		is = slices.IndexFunc(quiet.Status.Conditions, isInstance)
 	}
 	quiet.Status.Conditions[is], quiet.Status.LastUpdated = t.before.Status.Conditions[was], t.before.Status.LastUpdated
 	record, wrote := t.record, recordOf(t.before)
@@ -193,16 +208,26 @@ func (f *fleet) stale(o model.Owner, version string, now time.Time) bool {
 	return err == nil && order < 0
 }
 
+// isUp notes whether a guest is up of which its Machine doesn't say so yet, and says since when.
+func (f *fleet) isUp(o model.Owner, is bool, now time.Time) (since time.Time) {
+	return noted(f, f.up, o, is, now)
+}
+
 // changes notes whether a machine is changed now that was up to date, and says since when.
 func (f *fleet) changes(o model.Owner, is bool, now time.Time) (since time.Time) {
+	return noted(f, f.changing, o, is, now)
+}
+
+// noted notes since when something is so of a machine.
+func noted(f *fleet, all map[model.Owner]time.Time, o model.Owner, is bool, now time.Time) time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !is {
-		delete(f.changing, o)
+		delete(all, o)
 		return now
 	}
-	if _, known := f.changing[o]; !known {
-		f.changing[o] = now
+	if _, known := all[o]; !known {
+		all[o] = now
 	}
-	return f.changing[o]
+	return all[o]
 }

@@ -166,3 +166,38 @@ func TestConflictsOfMachineControllersControllersAreNoWarnings(t *testing.T) {
 		t.Error("there is an event about a conflict, or none about the rest")
 	}
 }
+
+// A guest whose Node comes at once is written with it, and without a Node after a moment. Its addresses are known to those who approve its certificates before.
+func TestAGuestAndItsNodeAreWrittenTogether(t *testing.T) {
+	for _, joins := range []bool{true, false} {
+		inLab(t, labWorld(), nil, func(t *testing.T, l *lab) {
+			wake, end := l.control()
+			defer end()
+			l.add(machineOf("md-1"))
+			wake("md-1")
+			for !inPhase(phaseJoining)(l.machine("md-1")) {
+				time.Sleep(100 * time.Millisecond)
+			}
+			patched := l.patched.Load()
+			for len(l.fleet.addresses(l.owner(l.machine("md-1")))) == 0 {
+				time.Sleep(100 * time.Millisecond)
+			}
+			if one, err := (&joining{l.reconciler}).ByNode(t.Context(), "md-1"); err != nil || len(one.Addresses) == 0 {
+				t.Errorf("joins %v: %+v, %v", joins, one, err)
+			}
+			if joins {
+				time.Sleep(nodePause / 2)
+				l.joinsAsNode(l.machine("md-1"))
+				wake("md-1")
+			}
+			time.Sleep(nodePause + time.Second)
+			m := l.machine("md-1")
+			if len(m.Status.Addresses) == 0 || !strings.HasPrefix(condition(m), reasonUpToDate) || inPhase(phaseRunning)(m) != joins {
+				t.Errorf("joins %v: %+v", joins, m.Status)
+			}
+			if n := l.patched.Load() - patched; n != 1 {
+				t.Errorf("joins %v: it is patched %d times", joins, n)
+			}
+		})
+	}
+}
