@@ -61,14 +61,16 @@ type kind interface {
 type part struct {
 	key    model.Key
 	wanted manifest.Wanted
-	owners []model.Owner // of what is its own
-	leaves []model.Owner // of what was its own and is to go
-	from   int           // the VMID of what it is a copy of; 0: that isn't known by its VMID
-	hidden bool          // what it gets at its first boot isn't known here
-	there  []aMachine    // of those that the state doesn't have, what is there already
-	label  bool          // its name is nothing in Proxmox: with another one it is the same
-	fewer  bool          // machines may be destroyed since fewer are wanted
-	anew   bool          // and to be made anew
+	owners []model.Owner  // of what is its own
+	leaves []model.Owner  // of what was its own and is to go
+	from   int            // the VMID of what it is a copy of; 0: that isn't known by its VMID
+	hidden bool           // what it gets at its first boot isn't known here
+	there  []aMachine     // of those that the state doesn't have, what is there already
+	label  bool           // its name is nothing in Proxmox: with another one it is the same
+	fewer  bool           // machines may be destroyed since fewer are wanted
+	anew   bool           // and to be made anew
+	said   map[string]any // what a machine's attributes say, as manifests have it; nil: it isn't a machine
+	was    map[string]any // what they say in the state; nil: there is none
 }
 
 // has reports whether an object is the resource's own.

@@ -2,6 +2,7 @@ package terraform
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -21,22 +22,33 @@ func effects(w part, objects []plan.Object) (diags diag.Diagnostics) {
 		name := o.Owner.Name
 		for _, refused := range o.Refused {
 			all.add(notAllowed, name, attributesIn(status.Terraform.Of(plan.Object{Refused: []plan.Refusal{refused}}).Message))
+			all.because(notAllowed, w.causesOf(refused.Diff))
 		}
 		if o.Wait != nil && o.Wait.Reason.Blocks() {
 			all.add(blocked, name, attributesIn(status.Terraform.Wait(*o.Wait)))
 		}
-		if g, lines := gravest(o.Steps); g != nil {
-			all.add(g, name, lines...)
+		if g, steps := gravest(o.Steps); g != nil {
+			for _, s := range steps {
+				all.add(g, name, sentence(s))
+				all.because(g, w.causesOf(s.Diff))
+			}
 		}
 		for _, n := range o.Notes {
 			all.add(noted, name, attributesIn(status.Terraform.Note(n)))
 		}
 	}
 	for _, e := range all {
+		e.causes = withoutWhole(e.causes)
 		summary, text := e.told()
-		if e.kind == notAllowed || e.kind == blocked {
+		where, known := at(e.causes)
+		switch wrong := e.kind == notAllowed || e.kind == blocked; {
+		case wrong && known:
+			diags.AddAttributeError(where, summary, text+plansFirst)
+		case wrong:
 			diags.AddError(summary, text+plansFirst)
-		} else {
+		case known:
+			diags.AddAttributeWarning(where, summary, text)
+		default:
 			diags.AddWarning(summary, text)
 		}
 	}
@@ -73,24 +85,36 @@ var (
 type effectOn struct {
 	kind         *effectKind
 	names, lines []string
+	causes       []string // the attributes that have it
 }
 
 type effectList []*effectOn
 
-// add notes an effect on a machine. Texts about one machine belong together.
-func (l *effectList) add(kind *effectKind, name string, lines ...string) {
-	var e *effectOn
+// of is what is noted of an effect.
+func (l *effectList) of(kind *effectKind) *effectOn {
 	for _, one := range *l {
 		if one.kind == kind {
-			e = one
+			return one
 		}
 	}
-	if e == nil {
-		e = &effectOn{kind: kind}
-		*l = append(*l, e)
-	}
-	for _, line := range lines {
-		e.names, e.lines = append(e.names, name), append(e.lines, line)
+	e := &effectOn{kind: kind}
+	*l = append(*l, e)
+	return e
+}
+
+// add notes an effect on a machine.
+func (l *effectList) add(kind *effectKind, name, line string) {
+	e := l.of(kind)
+	e.names, e.lines = append(e.names, name), append(e.lines, line)
+}
+
+// because notes which attributes have an effect.
+func (l *effectList) because(kind *effectKind, attributes []string) {
+	e := l.of(kind)
+	for _, a := range attributes {
+		if !slices.Contains(e.causes, a) {
+			e.causes = append(e.causes, a)
+		}
 	}
 }
 
@@ -100,22 +124,29 @@ func (e *effectOn) told() (summary, text string) {
 	for _, name := range e.names {
 		machines[name] = true
 	}
-	if others := len(machines) - 1; others == 1 {
+	lines := slices.Clone(e.lines)
+	others := len(machines) - 1
+	switch others {
+	case 0:
+		summary = e.names[0] + e.kind.one
+	case 1:
 		summary = e.names[0] + " and another one" + e.kind.many
-	} else if others > 1 {
+	default:
 		summary = fmt.Sprintf("%s and %d others%s", e.names[0], others, e.kind.many)
-	} else {
-		return e.names[0] + e.kind.one, strings.Join(e.lines, "\n")
 	}
-	lines := make([]string, len(e.lines))
-	for i, line := range e.lines {
-		lines[i] = e.names[i] + ": " + line
+	for i := range lines {
+		if others > 0 {
+			lines[i] = e.names[i] + ": " + lines[i]
+		}
+	}
+	if len(e.causes) > 0 {
+		lines = append(lines, "Caused by "+strings.Join(e.causes, ", ")+".")
 	}
 	return summary, strings.Join(lines, "\n")
 }
 
 // gravest is the gravest effect of some steps, and all steps that people should know of; nil: there are none.
-func gravest(steps []plan.Step) (kind *effectKind, lines []string) {
+func gravest(steps []plan.Step) (kind *effectKind, grave []plan.Step) {
 	for _, g := range gravity {
 		for _, s := range steps {
 			if s.Effect != g.effect {
@@ -124,8 +155,8 @@ func gravest(steps []plan.Step) (kind *effectKind, lines []string) {
 			if kind == nil {
 				kind = g
 			}
-			lines = append(lines, sentence(s))
+			grave = append(grave, s)
 		}
 	}
-	return kind, lines
+	return kind, grave
 }

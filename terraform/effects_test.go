@@ -3,6 +3,7 @@ package terraform_test
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -224,6 +225,14 @@ func (c *client) effect(name string, ch change) string {
 		return row("refused: " + without(said.text, name))
 	}
 	told := effectsIn(said.text)
+	if cause := causeIn.FindStringSubmatch(said.text); cause != nil {
+		told += ", by " + cause[1]
+		if !strings.Contains(ch.path, index.ReplaceAllString(cause[1], "")) && !strings.Contains(cause[1], ch.path) {
+			c.Errorf("%s: the plan says that it is caused by %s", ch.path, cause[1])
+		}
+	} else if told != "live" {
+		c.Errorf("%s: the plan doesn't say by which attribute: %s", ch.path, said.text)
+	}
 	if now, said = c.apply(s); said.failed {
 		return row(told + ", and fails: " + without(said.text, name))
 	}
@@ -249,6 +258,12 @@ func (c *client) effect(name string, ch change) string {
 	}
 	return row(told)
 }
+
+// causeIn is the attribute that a warning names, index the number of an item in it.
+var (
+	causeIn = regexp.MustCompile(`Caused by (.*)\.`)
+	index   = regexp.MustCompile(`\[\d+\]`)
+)
 
 // life is by what a machine is known to be the same, and to have run on.
 type life struct{ made, started string }

@@ -82,6 +82,9 @@ func (r *machine) parse(raw tftypes.Value) (w part, known bool, diags diag.Diagn
 		return w, true, diags
 	}
 	w.key, w.hidden = model.Key{Kind: r.of, Name: name}, hideFirstBoot(docs[len(docs)-1].spec)
+	if r.of == "VirtualMachine" {
+		w.said = said
+	}
 	source, _ := said["source"].(string)
 	w.from, _ = strconv.Atoi(source) // else it is a name
 	wanted, more := r.door.translate(docs...)
@@ -204,6 +207,7 @@ func (r *machine) shrink(w *part, state tfsdk.State) diag.Diagnostics {
 	if !known || diags.HasError() {
 		return diags
 	}
+	w.was = was.said
 	for _, v := range was.wanted.Desired.VMs {
 		if slices.Contains(w.owners, v.Owner) {
 			continue
