@@ -154,7 +154,7 @@ func (p *planner) givenUp(c model.Image) bool {
 func (p *planner) ahead(o *Object, i model.Image) (list []string) {
 	all := slices.Contains(i.Ahead, model.AllNodes)
 	for _, n := range p.nodesFor(model.VM{}) {
-		if !all && !slices.Contains(i.Ahead, n.Name) || all && !n.Online {
+		if !all && !slices.Contains(i.Ahead, n.Name) {
 			continue
 		}
 		if p.reached(i, n.Name) {
