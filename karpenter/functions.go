@@ -46,7 +46,7 @@ var functions = template.FuncMap{
 	"toPrettyJson": func(v any) (string, error) { b, err := json.MarshalIndent(v, "", "  "); return string(b), err },
 	"toYaml":       toYAML, "toYamlPretty": toYAML, "toPrettyYaml": toYAML,
 	"indent":          indent,
-	"nindent":         func(n int, text string) string { return "\n" + indent(n, text) },
+	"nindent":         func(n int, text string) (string, error) { text, err := indent(n, text); return "\n" + text, err },
 	"quote":           quote,
 	"upper":           strings.ToUpper,
 	"lower":           strings.ToLower,
@@ -107,9 +107,13 @@ func quoteVariables(n *yaml.Node) {
 	}
 }
 
-func indent(n int, text string) string {
+func indent(n int, text string) (string, error) {
+	const most = 1000
+	if n < 0 || n > most {
+		return "", fmt.Errorf("want 0 to %d spaces, have %d", most, n)
+	}
 	space := strings.Repeat(" ", n)
-	return space + strings.ReplaceAll(text, "\n", "\n"+space)
+	return space + strings.ReplaceAll(text, "\n", "\n"+space), nil
 }
 
 // getValue is the value of a key in a text such as ds=nocloud;i=1234.

@@ -127,6 +127,7 @@ func parseSizes(text []byte) ([]Size, error) {
 
 func (s Size) cpus() int64   { return s.Capacity.Cpu().Value() }
 func (s Size) memory() int64 { return s.Capacity.Memory().Value() }
+func (s Size) disk() int64   { return s.Capacity.StorageEphemeral().Value() }
 
 // family is the first part of the name.
 func (s Size) family() string {

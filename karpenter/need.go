@@ -13,7 +13,7 @@ import (
 // need is what machines of a class take of a zone whatever their size: room on a storage, PCI devices, bridges.
 type need struct {
 	storage   string         // empty: that of the template's disk
-	disk      int64          // bytes; 0: as large as that of the template
+	disk      int64          // bytes; of machines that are being made
 	devices   map[string]int // whole ones, by mapping
 	bridges   []string
 	templates []string // region/node/vmid
@@ -24,9 +24,6 @@ func needOf(class *api.ProxmoxNodeClass, t source) need {
 	n := need{devices: map[string]int{}}
 	if d := class.Spec.BootDevice; d != nil {
 		n.storage = d.Storage
-		if size := bootSize(d); size != nil {
-			n.disk = size.Value()
-		}
 	}
 	if t != nil {
 		n.templates = statusOf(t).Zones
@@ -83,10 +80,7 @@ func (n need) missing(have *model.Observed, node string) string {
 
 // full says what of a zone others have taken; empty: enough is left, or nobody knows. Unseen are machines that are being made
 // there and that no list shows.
-func (n need) full(have *model.Observed, region, node string, unseen []need) string {
-	if why := n.crowded(have, region, node, unseen); why != "" {
-		return why
-	}
+func (n need) full(have *model.Observed, node string, unseen []need) string {
 	for _, name := range model.NamesOf(n.devices) {
 		d, known := have.Devices["pci/"+name]
 		if !known {
@@ -113,45 +107,66 @@ func (n need) full(have *model.Observed, region, node string, unseen []need) str
 	return ""
 }
 
-// crowded says that the storage of the disk has too little space; empty: it has enough, or nobody knows. Storages that give space when
-// it is written need as much as the template has, since it is copied; the others as much as the disk is large.
-func (n need) crowded(have *model.Observed, region, node string, unseen []need) string {
+// room is what a storage has free on a Proxmox node.
+type room struct {
+	storage string
+	free    int64
+	thin    int64 // what a disk takes of it, whatever its size; 0: its size
+}
+
+// takes is how much of the storage a disk takes.
+func (r room) takes(disk int64) int64 {
+	if r.thin > 0 {
+		return r.thin
+	}
+	return disk
+}
+
+// crowded says that there is too little space for a disk; empty: there is enough.
+func (r room) crowded(disk int64) string {
+	if need := r.takes(disk); r.free < need {
+		return fmt.Sprintf("storage %s has %s free, %s needed", r.storage, model.Bytes(max(0, r.free)), model.Bytes(need))
+	}
+	return ""
+}
+
+// room is what the storage of the disk has free; false: nobody knows. Storages that give space when it is written need as much as the template has, since it is
+// copied; the others as much as the disk is large.
+func (n need) room(have *model.Observed, region, node string, unseen []need) (room, bool) {
 	template := have.Guests[templateIn(n.templates, region, node)]
-	name := n.storage
-	if name == "" && template != nil && template.Config != nil {
+	r := room{storage: n.storage}
+	if r.storage == "" && template != nil && template.Config != nil {
 		if i := slices.IndexFunc(template.Config.Disks, func(d model.Disk) bool { return !d.CDROM }); i >= 0 {
-			name = model.StorageOf(template.Config.Disks[i].Volume)
+			r.storage = model.StorageOf(template.Config.Disks[i].Volume)
 		}
 	}
-	s := have.Storages[name]
+	s := have.Storages[r.storage]
 	if s == nil {
-		return ""
+		return r, false
 	}
 	at, there := s.OnNode[node]
 	if !there {
-		return ""
+		return r, false
 	}
-	wants := func(n need) int64 {
-		if template != nil && (n.disk == 0 || s.Type != "lvm" && s.Type != "iscsi" && s.Type != "iscsidirect") {
-			return template.Disk
-		}
-		return n.disk
+	if template != nil && s.Type != "lvm" && s.Type != "iscsi" && s.Type != "iscsidirect" {
+		r.thin = template.Disk
 	}
-	free := at.Free()
+	r.free = at.Free()
 	for _, p := range have.Placed {
 		if p.Node == node || s.Shared {
-			free -= min(p.Space[name], wants(n))
+			most := p.Space[r.storage]
+			if r.thin > 0 {
+				most = min(most, r.thin)
+			}
+			r.free -= most
 		}
 	}
 	for _, other := range unseen {
 		if other.storage == n.storage {
-			free -= wants(other)
+			r.free -= r.takes(other.disk)
 		}
 	}
-	if need := wants(n); free < need {
-		return fmt.Sprintf("storage %s has %s free, %s needed", name, model.Bytes(max(0, free)), model.Bytes(need))
-	}
-	return ""
+	return r, true
 }
 
 // devicesIn counts the whole devices of a mapping that options give a guest.

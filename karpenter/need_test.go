@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
@@ -68,7 +70,18 @@ func TestAStorageThatIsFullIsntPromised(t *testing.T) {
 	objects := talos()
 	objects[1] = c
 	inLab(t, w, objects, func(t *testing.T, l *lab) {
+		large := Grid()[0]
+		large.Name, large.Capacity = "db.1VCPU-2GB", large.Capacity.DeepCopy()
+		large.Capacity[corev1.ResourceEphemeralStorage] = resource.MustParse("100Gi")
+		l.sizes = append(l.sizes, large)
 		l.settle()
+		zones, err := l.zones(t.Context(), l.class())
+		if err != nil || len(zones) != 2 {
+			t.Fatal(zones, err)
+		}
+		if why := zones[0].unfit(large.in(l.class())); !strings.Contains(why, "storage thick has 70") || zones[0].unfit(l.sizes[0].in(l.class())) != "" {
+			t.Errorf("a disk of 100 GiB: %q", why)
+		}
 		for _, name := range []string{"a", "b"} {
 			l.create(l.claim(name, zoneIs("pve1")))
 		}
@@ -78,7 +91,7 @@ func TestAStorageThatIsFullIsntPromised(t *testing.T) {
 		if l.offered("pve2") == 0 {
 			t.Error("nothing is promised on pve2")
 		}
-		_, err := l.Create(t.Context(), l.claim("c", zoneIs("pve1")))
+		_, err = l.Create(t.Context(), l.claim("c", zoneIs("pve1")))
 		if !cloudprovider.IsInsufficientCapacityError(err) || !strings.Contains(err.Error(), "storage thick has") {
 			t.Errorf("got %v", err)
 		}

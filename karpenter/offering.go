@@ -39,7 +39,10 @@ func (p *CloudProvider) zones(ctx context.Context, class *api.ProxmoxNodeClass) 
 			for i := range some {
 				z := &some[i]
 				z.needs = needs
-				z.closed = cmp.Or(z.closed, needs.missing(have, z.node), needs.full(have, name, z.node, z.unseen))
+				z.closed = cmp.Or(z.closed, needs.missing(have, z.node), needs.full(have, z.node, z.unseen))
+				if r, known := needs.room(have, name, z.node, z.unseen); known {
+					z.room = &r
+				}
 			}
 		})
 		if err != nil {
@@ -95,7 +98,9 @@ func (p *CloudProvider) less(zones []zone, have *model.Observed, region string) 
 				zones[i].free -= r.size.memory()
 				zones[i].freeCPUs -= r.size.cpus()
 				zones[i].guests++
-				zones[i].unseen = append(zones[i].unseen, r.zone.needs)
+				needs := r.zone.needs
+				needs.disk = r.size.disk()
+				zones[i].unseen = append(zones[i].unseen, needs)
 			}
 		}
 	}

@@ -20,6 +20,7 @@ type zone struct {
 	closed       string // why it takes nothing; empty: it does
 	needs        need   // what machines of the class take beside memory and CPUs
 	unseen       []need // the same of machines that are being made and that no list shows
+	room         *room  // of the storage of the disk; nil: nobody knows
 	pins         *host  // what machines can be pinned to; nil: they aren't
 }
 
@@ -78,6 +79,8 @@ func (z zone) unfit(s Size) string {
 		return fmt.Sprintf("%d virtual CPUs free, %d needed", z.freeCPUs, s.cpus())
 	case s.memory() > z.free:
 		return fmt.Sprintf("%s of memory free, %s needed", model.Bytes(z.free), model.Bytes(s.memory()))
+	case z.room != nil:
+		return z.room.crowded(s.disk())
 	}
 	return ""
 }

@@ -5,12 +5,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/proxplane/proxplane/pve"
 	"github.com/proxplane/proxplane/pvesim"
@@ -215,4 +217,51 @@ func TestAForeignMachineTakesTheVMID(t *testing.T) {
 	if digest() != before {
 		t.Error("the foreign machine isn't as it was")
 	}
+}
+
+// A node whose Proxmox node is lost isn't ready, and is replaced after a while; its pods run elsewhere meanwhile. Its machine goes when the Proxmox node is back.
+func TestANodeOfALostProxmoxNodeIsReplaced(t *testing.T) {
+	t.Parallel()
+	s := begin(t, "repaired")
+	s.load(2, "1", true)
+	s.awaitReady(2)
+	s.awaitMachines(2)
+	claim := s.claims()[0]
+	zone := claim.Labels[corev1.LabelTopologyZone]
+	s.pve.Do(func(st *pvesim.State) { st.Nodes[zone].State = pvesim.Offline })
+	// Ten minutes are long: the time at which it was no longer ready is put back.
+	s.await(func() string {
+		var node corev1.Node
+		if err := kube.Get(t.Context(), client.ObjectKey{Name: claim.Status.NodeName}, &node); err != nil {
+			return err.Error()
+		}
+		for i, c := range node.Status.Conditions {
+			if c.Type != corev1.NodeReady || c.Status == corev1.ConditionTrue {
+				continue
+			}
+			before := node.DeepCopy()
+			node.Status.Conditions[i].LastTransitionTime = metav1.NewTime(time.Now().Add(-11 * time.Minute))
+			if err := kube.Status().Patch(t.Context(), &node, client.MergeFrom(before)); err != nil {
+				return err.Error()
+			}
+			return ""
+		}
+		return node.Name + " is still ready"
+	})
+	s.await(func() string {
+		var is karpv1.NodeClaim
+		if err := kube.Get(t.Context(), client.ObjectKey{Name: claim.Name}, &is); client.IgnoreNotFound(err) != nil || err == nil && is.DeletionTimestamp == nil {
+			return fmt.Sprintf("%s isn't replaced: %v", claim.Name, err)
+		}
+		return ""
+	})
+	s.awaitReady(2)
+	for id, node := range s.machines() {
+		if other := strings.HasSuffix(claim.Status.ProviderID, "/"+strconv.Itoa(id)); !other && node == zone {
+			t.Errorf("VM %d is on the Proxmox node that is lost", id)
+		}
+	}
+	s.pve.Do(func(st *pvesim.State) { st.Nodes[zone].State = pvesim.Online })
+	s.awaitMachines(2)
+	s.awaitReady(2)
 }
