@@ -23,6 +23,9 @@ type classes struct {
 	provider *CloudProvider
 }
 
+// whyNot are the conditions that Ready of a class depends on; the last one follows from the others.
+var whyNot = []string{api.ConditionInstanceTemplateReady, api.ConditionInstanceMetadataOptionsReady, api.ConditionPlacementReady}
+
 // Reconcile looks after one.
 func (c *classes) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	var class api.ProxmoxNodeClass
@@ -57,7 +60,7 @@ func (c *classes) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 	if equality.Semantic.DeepEqual(before.Status, class.Status) {
 		return reconcile.Result{RequeueAfter: again}, nil
 	}
-	for _, condition := range []string{api.ConditionInstanceTemplateReady, api.ConditionInstanceMetadataOptionsReady, api.ConditionPlacementReady} {
+	for _, condition := range whyNot {
 		if class.StatusConditions().Get(condition).IsFalse() {
 			c.provider.events.turned(before, &class, condition, "")
 			break // the others follow from it
@@ -102,6 +105,7 @@ func (c *classes) look(ctx context.Context, class *api.ProxmoxNodeClass) error {
 	} else {
 		conditions.SetTrue(api.ConditionPlacementReady)
 	}
+	because(class, whyNot...)
 	return nil
 }
 
@@ -199,7 +203,11 @@ func (c *classes) finish(ctx context.Context, class *api.ProxmoxNodeClass) (reco
 	}
 	if len(users) > 0 {
 		before := class.DeepCopy()
-		class.StatusConditions().SetFalse("Ready", "Deleting", fmt.Sprintf("%d NodeClaims use it, such as %s; it goes when none does: delete the NodePools that name it, or these NodeClaims", len(users), users[0]))
+		who := fmt.Sprintf("%d NodeClaims use it, such as %s", len(users), users[0])
+		if len(users) == 1 {
+			who = "NodeClaim " + users[0] + " uses it"
+		}
+		class.StatusConditions().SetFalse("Ready", "Deleting", who+"; it goes when none does: delete the NodePools that name it, or their NodeClaims")
 		if equality.Semantic.DeepEqual(before.Status, class.Status) {
 			return reconcile.Result{RequeueAfter: lookSoon}, nil
 		}

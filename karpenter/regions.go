@@ -107,6 +107,28 @@ func (r *Regions) All() ([]*Region, error) {
 	return list, errors.Join(errs...)
 }
 
+// troubled reports whether there is a region that can't be used.
+func (r *Regions) troubled() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.wrong) > 0
+}
+
+// await waits until the regions were read, for a moment: Karpenter's controllers begin when ours do.
+func (r *Regions) await(ctx context.Context) {
+	const tries, pause = 50, 100 * time.Millisecond
+	for range tries {
+		if _, err := r.Names(); err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
 // Names returns the names of all declared regions, usable or not.
 func (r *Regions) Names() ([]string, error) {
 	r.mu.Lock()

@@ -138,6 +138,7 @@ func (p *CloudProvider) Get(ctx context.Context, id string) (*v1.NodeClaim, erro
 // List returns all machines of this Kubernetes, and those of existing NodeClaims that another provider made. Karpenter
 // treats machines that aren't in it as gone, so it includes all NodeClaims of a region that can't be asked.
 func (p *CloudProvider) List(ctx context.Context) ([]*v1.NodeClaim, error) {
+	p.regions.await(ctx)
 	regions, err := p.regions.All()
 	if errors.Is(err, errUnread) {
 		return nil, err

@@ -145,10 +145,13 @@ type regionReader struct {
 // Start runs until ctx ends.
 func (r *regionReader) Start(ctx context.Context) error {
 	k := &regionKeeper{client: r.client, direct: r.direct, regions: r.provider.regions, set: r.provider.set, secret: r.cfg.Regions}
-	for pause := time.Second; ; pause = readRegionsEvery {
+	for {
+		pause := readRegionsEvery
 		if err := k.read(ctx); err != nil && ctx.Err() == nil {
 			r.cfg.Logger.Warn("read the regions", "error", err)
 			pause = time.Second
+		} else if k.regions.troubled() {
+			pause = lookSoon // a Secret is created after the Provider that names it, or corrected
 		}
 		select {
 		case <-ctx.Done():

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	awsstatus "github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -237,6 +238,18 @@ func settle(t source, zones []string, image, reason, text string) {
 		return
 	}
 	conditions.SetFalse(api.ConditionTemplateReady, reason, text)
+	because(t, api.ConditionTemplateReady)
+}
+
+// because gives the condition Ready, which is a column, the message of the first condition that keeps an object from being ready.
+func because(o awsstatus.Object, conditions ...string) {
+	all := o.StatusConditions()
+	for _, name := range conditions {
+		if c := all.Get(name); c.IsFalse() {
+			all.SetFalse("Ready", c.Reason, c.Message)
+			return
+		}
+	}
 }
 
 func nodesResource(zones []string) corev1.ResourceList {

@@ -229,6 +229,12 @@ func TestWhatCantBeMadeIsACondition(t *testing.T) {
 						text += cond.Type + ": " + cond.Message + "\n"
 					}
 				}
+				if ready := l.class().StatusConditions().Get("Ready"); !ready.IsTrue() && !strings.Contains(text, ": "+ready.Message+"\n") || strings.Contains(text, "=False") {
+					t.Errorf("the column of the class has %q, and its conditions\n%s", ready.Message, text)
+				}
+				if ready := l.template().StatusConditions().Get("Ready"); !ready.IsTrue() && ready.Message != l.template().StatusConditions().Get(api.ConditionTemplateReady).Message {
+					t.Errorf("the column of the template has %q", ready.Message)
+				}
 				if !strings.Contains(text, c.want) {
 					t.Errorf("got\n%s\nwant %q", text, c.want)
 				}
