@@ -97,7 +97,7 @@ func TestAClassInUseStaysUntilItsNodesAreGone(t *testing.T) {
 		if _, err := r.Reconcile(t.Context(), request("default")); err != nil {
 			t.Fatal(err)
 		}
-		if ready := l.class().StatusConditions().Get("Ready"); ready.Reason != "Deleting" || !strings.Contains(ready.Message, "1 NodeClaims use it, such as node-1") {
+		if ready := l.class().StatusConditions().Get("Ready"); ready.Reason != "Deleting" || !strings.Contains(ready.Message, "NodeClaim node-1 uses it") {
 			t.Errorf("it says %+v", ready)
 		}
 		if _, err := l.Create(t.Context(), l.claim("node-2")); !cloudprovider.IsInsufficientCapacityError(err) || !strings.Contains(err.Error(), "is being deleted") {
