@@ -167,14 +167,17 @@ func (r *run) round() {
 }
 
 // nextAgent is the guest whose agent is asked in this round: those that run and
-// whose addresses matter take turns. 0: nobody wants to know.
+// whose addresses matter take turns, also while a change of them waits for a person. 0: nobody wants to know.
 func (r *run) nextAgent() (vmid int) {
 	r.e.observer.View(func(have *model.Observed) {
 		for range r.order {
 			r.live.asked = (r.live.asked + 1) % len(r.order)
 			o := r.order[r.live.asked]
 			g := have.Guests[o.plan.VMID]
-			if o.part.opts.Changed != nil && o.phase == done && !o.plan.Gone && g != nil && g.Status == model.StatusRunning && r.vm(o).WaitAddress {
+			if o.part.opts.Changed == nil || o.plan.Gone || g == nil || g.Status != model.StatusRunning || !r.vm(o).WaitAddress {
+				continue
+			}
+			if o.phase == done || r.waiting[o] && !o.busy() && !o.asking && g.OwnedBy(o.owner) {
 				vmid = g.VMID
 				return
 			}

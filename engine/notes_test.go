@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	"github.com/proxplane/proxplane/act"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 )
@@ -84,6 +86,156 @@ func TestFiguresDontMakeAnotherSentence(t *testing.T) {
 	} {
 		if same := words(c.one) == words(c.other); same != c.same {
 			t.Errorf("%q and %q are the same: %v", c.one, c.other, same)
+		}
+	}
+}
+
+// Nobody restarts a guest by a plan that was made before others began something in the same group.
+func TestARestartBeginsOnlyByAPlanOfNow(t *testing.T) {
+	web := model.Key{Kind: "VirtualMachine", Name: "web"}
+	for _, c := range []struct {
+		reason string
+		before func(b *Budget, p, other *Party)
+		want   bool
+	}{
+		{"the plan is of now", func(b *Budget, p, _ *Party) { b.serials["web"], p.seen["web"] = 3, 3 }, true},
+		{"others began something since", func(b *Budget, p, _ *Party) { b.serials["web"], p.seen["web"] = 4, 3 }, false},
+		{"the plan didn't count the group, which nobody else has", func(*Budget, *Party, *Party) {}, true},
+		{"the plan didn't count the group, and others have guests of it", func(_ *Budget, _, other *Party) { other.guests = map[string][]guest{"web": {{}}} }, false},
+		{"the plan didn't count the group, and not all was read", func(b *Budget, _, _ *Party) {
+			b.unread = func(context.Context, string) ([]model.Absent, bool, error) { return nil, false, nil }
+		}, false},
+	} {
+		b := NewBudget(nil)
+		p, other := b.Join("one"), b.Join("two")
+		c.before(b, p, other)
+		was := b.serials["web"]
+		if got := p.take(web, []string{"web"}); got != c.want {
+			t.Errorf("%s: it may be restarted: %v", c.reason, got)
+		}
+		if begun := b.serials["web"] - was; (begun == 1) != c.want {
+			t.Errorf("%s: it counts as begun %d times", c.reason, begun)
+		}
+	}
+}
+
+// A run that has nothing left to do goes on waiting while others work, or have guests to restart first.
+func TestARunThatRestsKnowsWhetherOthersWork(t *testing.T) {
+	b := NewBudget(nil)
+	first, second := b.Join("one"), b.Join("two")
+	if second.rests() {
+		t.Error("it waits for a party without a run")
+	}
+	first.queue = []queued{{groups: []string{"web"}}}
+	if !second.rests() {
+		t.Error("it doesn't wait for the first party, which has guests to restart")
+	}
+	first.queue = nil
+	first.run = &run{wake: make(chan struct{}, 1)}
+	if !second.rests() {
+		t.Error("it doesn't wait for the first party, which works")
+	}
+	first.rests()
+	if second.rests() {
+		t.Error("it waits for the first party, which has nothing to do either")
+	}
+}
+
+// A machine stays with the node where its image is being made, until it is made itself: also while
+// a plan only reads.
+func TestAMachineStaysWithTheNodeOfItsImage(t *testing.T) {
+	key, image := model.Key{Kind: "VirtualMachine", Name: "web"}, model.Key{Kind: "VMImage", Name: "debian"}
+	for _, c := range []struct {
+		reason string
+		plan   plan.Object
+		want   model.Bound
+	}{
+		{"it waits for its image", plan.Object{Node: "pve2", Awaits: image}, model.Bound{Node: "pve2", Template: image}},
+		{"something is read first", plan.Object{Look: model.Look{Files: true}}, model.Bound{Node: "pve1", Template: image}},
+		{"it is made", plan.Object{Steps: []plan.Step{{Action: model.Clone{}}}}, model.Bound{Node: "pve1", Template: image}},
+		{"it was made", plan.Object{Steps: []plan.Step{{Action: model.Configure{}}}}, model.Bound{}},
+	} {
+		m := newStanding()
+		m.bound[key] = model.Bound{Node: "pve1", Template: image}
+		if m.bind(key, c.plan); m.bound[key] != c.want {
+			t.Errorf("%s: it is bound to %+v, want %+v", c.reason, m.bound[key], c.want)
+		}
+	}
+}
+
+// What was just otherwise than it was thought is done again at once, but not without end.
+func TestWhatWasMistakenIsTriedAgainAtOnceAFewTimes(t *testing.T) {
+	m, now, key := newMemory(), time.Unix(1000, 0), model.Key{Kind: "VirtualMachine", Name: "web"}
+	for n := 1; n <= 10; n++ {
+		fail := m.fail(m.alone, key, "start", act.Failure{Class: act.Mistaken}, false, now)
+		if atOnce := fail.Next.Equal(now); atOnce != (n <= 3) {
+			t.Errorf("try %d: at once is %v", n, atOnce)
+		}
+		if fail.Hard != (n == 10) {
+			t.Errorf("try %d: given up is %v", n, fail.Hard)
+		}
+	}
+}
+
+// An object is planned anew only if something else is wanted of it.
+func TestWhatIsTheSameAsBefore(t *testing.T) {
+	owner := func(kind string) model.Owner { return model.Owner{Key: model.Key{Kind: kind, Name: "x"}} }
+	image, share := owner("VMImage"), model.Owner{Key: model.ShareKey("x")}
+	vm, snapshot := owner("VirtualMachine"), owner("VMSnapshot")
+	wanted := func(change func(d *model.Desired)) *plan.Wanted {
+		d := model.Desired{
+			Images: []model.Image{{Owner: image, Template: "debian"}}, Shares: []model.Share{{Owner: share, Path: "/srv"}},
+			VMs: []model.VM{{Owner: vm, Name: "x", Remembered: 100}}, Snapshots: []model.Snapshot{{Owner: snapshot}},
+		}
+		change(&d)
+		return plan.NewWanted(d)
+	}
+	was := wanted(func(*model.Desired) {})
+	for _, c := range []struct {
+		reason string
+		key    model.Key
+		change func(*model.Desired)
+		same   bool
+	}{
+		{"nothing", image.Key, func(*model.Desired) {}, true},
+		{"another template", image.Key, func(d *model.Desired) { d.Images[0].Template = "ubuntu" }, false},
+		{"nothing", share.Key, func(*model.Desired) {}, true},
+		{"another folder", share.Key, func(d *model.Desired) { d.Shares[0].Path = "/home" }, false},
+		{"what was found out", vm.Key, func(d *model.Desired) { d.VMs[0].Remembered = 200 }, true},
+		{"another name", vm.Key, func(d *model.Desired) { d.VMs[0].Name = "y" }, false},
+		{"nothing", snapshot.Key, func(*model.Desired) {}, true},
+		{"it is to go", snapshot.Key, func(d *model.Desired) { d.Snapshots[0].Deleted = true }, false},
+	} {
+		if got := same(was, wanted(c.change), c.key); got != c.same {
+			t.Errorf("%s, %s: the same is %v", c.key, c.reason, got)
+		}
+	}
+	if same(plan.NewWanted(model.Desired{}), was, vm.Key) {
+		t.Error("what wasn't wanted before is the same")
+	}
+}
+
+// A machine that waits for its image has it looked at again, a few times. Images of others aren't looked after here.
+func TestWhatAMachineWaitsForIsLookedAtAgain(t *testing.T) {
+	image, web := model.Owner{Key: model.Key{Kind: "VMImage", Name: "debian"}}, model.Owner{Key: model.Key{Kind: "VirtualMachine", Name: "web"}}
+	want := plan.NewWanted(model.Desired{Images: []model.Image{{Owner: image, Lent: true}}, VMs: []model.VM{{Owner: web, Source: model.Source{Image: image.Key}}}})
+	r := &run{due: map[*object]bool{}, waiting: map[*object]bool{}}
+	p := &part{want: want, objects: map[model.Key]*object{}}
+	o := &object{part: p, owner: web}
+	if r.reopen(o); o.reopened != 0 || len(r.due) != 0 {
+		t.Errorf("looked at %d times: %v", o.reopened, r.due)
+	}
+	source := &object{part: p, owner: image, phase: open}
+	p.objects[image.Key] = source
+	if r.reopen(o); o.reopened != 0 {
+		t.Error("an image that is being made is looked at")
+	}
+	for n := 1; n <= 2*maxReopened; n++ {
+		source.phase = done
+		clear(r.due)
+		r.reopen(o)
+		if again := r.due[source] && source.phase == recheck; again != (n <= maxReopened) {
+			t.Errorf("time %d: it is looked at: %v", n, again)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -66,4 +67,25 @@ func TestWhatHappensBehindOurBackIsNoticedWithinAPeriod(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A machine may wait for somebody's consent for weeks. It is asked for its addresses all the same.
+func TestAnotherAddressIsNoticedWhileAChangeWaitsForConsent(t *testing.T) {
+	serving(t, func(t *testing.T, l *lab, s *session) {
+		vm := machine("web")
+		s.Want(desired(vm), nil)
+		s.await("web", engine.StateReady)
+		vm.Options = map[string]string{"cores": "2", "memory": "4096", "ciuser": "ann"}
+		s.Want(desired(vm), nil)
+		s.await("web", engine.StateRefused)
+		l.sim.Do(func(st *pvesim.State) {
+			for mac := range st.DHCP.Leases {
+				st.DHCP.Leases[mac] = "10.7.99.99"
+			}
+		})
+		time.Sleep(2 * period)
+		if is := s.of("web"); is.State != engine.StateRefused || fmt.Sprint(is.Addresses) != "[10.7.99.99/16]" {
+			t.Errorf("it is %s with the addresses %v", is.State, is.Addresses)
+		}
+	})
 }

@@ -88,3 +88,26 @@ func (w *world) copied(t *testing.T, name string) *model.Guest {
 	t.Fatalf("there is no template %s", name)
 	return nil
 }
+
+// TestATemplateThatMayBeThereIsWaitedFor, but not one whose VMIDs are all taken: it was never made.
+func TestATemplateThatMayBeThereIsWaitedFor(t *testing.T) {
+	image := model.Image{Owner: owner("VMImage", "debian"), Template: "debian"}
+	on := func(node string) model.Owner { return versioned(image.Copy(node)) }
+	for _, c := range []struct {
+		reason string
+		found  finding
+		there  bool
+		waits  bool
+	}{
+		{"it is there", finding{guest: &model.Guest{VMID: 6000}}, true, false},
+		{"it may be, under a VMID with a task", finding{wait: &Wait{Reason: model.WaitTask}}, false, true},
+		{"its VMIDs are taken", finding{wait: &Wait{Reason: model.WaitVMID}}, false, false},
+		{"others are to take a VMID first", finding{wait: &Wait{Reason: model.WaitTurn}}, false, false},
+		{"nothing is known of it", finding{free: 6000}, false, false},
+	} {
+		p, o := &planner{found: map[model.Owner]finding{on("pve1"): {free: 6001}, on("pve2"): c.found}}, &Object{}
+		if there := p.inTheMaking(o, image, "pve1", "pve2"); there != c.there || (o.Wait != nil) != c.waits {
+			t.Errorf("%s: it is there: %v, it is waited for: %v", c.reason, there, o.Wait)
+		}
+	}
+}
