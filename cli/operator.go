@@ -41,8 +41,8 @@ MachineDeployments of cluster.k8s.io whose provider is proxmox, or Karpenter wit
 nodes on Proxmox. It runs until it is interrupted. Several replicas elect a leader;
 when it is gone, another one takes over.
 
-Inside of Kubernetes it finds its API by itself. Elsewhere KUBECONFIG or --kubeconfig
-says where it is. LOG_LEVEL is another way to say --log-level.`,
+Inside Kubernetes it finds its API by itself. Elsewhere KUBECONFIG or --kubeconfig
+says where it is. LOG_LEVEL sets --log-level, too.`,
 		Example: `  proxplane operator
   proxplane operator --kubeconfig ~/.kube/config --namespace lab --alone
   LOG_LEVEL=debug proxplane operator --log-format json`,
@@ -54,7 +54,7 @@ says where it is. LOG_LEVEL is another way to say --log-level.`,
 	f.machinesFlags.add(fs)
 	f.karpenter.add(fs)
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE` that says where Kubernetes is (default: KUBECONFIG, ~/.kube/config, or the pod's own)")
-	fs.StringVar(&f.context, "context", "", "`NAME` of the context in it")
+	fs.StringVar(&f.context, "context", "", "`NAME` of the context in the kubeconfig")
 	fs.StringSliceVar(&f.Namespaces, "namespace", nil, "reconcile this `NAMESPACE` only; can be repeated (default: all)")
 	fs.StringSliceVar(&f.SecretNamespaces, "secret-namespace", nil, "read Secrets in this `NAMESPACE` only; can be repeated (default: in all reconciled ones)")
 	fs.StringVar(&f.Cluster, "cluster-name", "", "`NAME` of this Kubernetes, part of the owner of its machines, so it must not change (default: made from the UID of kube-system)")
@@ -65,7 +65,7 @@ says where it is. LOG_LEVEL is another way to say --log-level.`,
 	fs.DurationVar(&f.Retry, "retry-period", 0, "`TIME` between two tries to get or renew the lease (default 2s)")
 	fs.StringVar(&f.Metrics, "metrics-address", ":8080", "`ADDRESS` for Prometheus; empty: none")
 	fs.BoolVar(&f.MetricsSecure, "metrics-secure", false, "serve metrics by TLS, to those who may get /metrics in Kubernetes")
-	fs.StringVar(&f.MetricsCertificate, "metrics-cert-dir", "", "`FOLDER` with tls.crt and tls.key for that (default: a certificate made at the start)")
+	fs.StringVar(&f.MetricsCertificate, "metrics-cert-dir", "", "`FOLDER` with tls.crt and tls.key for --metrics-secure (default: a certificate made at the start)")
 	fs.StringVar(&f.Health, "health-address", ":8081", "`ADDRESS` for /healthz and /readyz; empty: none")
 	fs.StringVar(&f.Profiler, "profiler-address", "", "`ADDRESS` for Go's profiler, such as 127.0.0.1:6060 (default: none)")
 	fs.StringVar(&f.format, "log-format", "text", "`FORMAT` of the log: text or json")
@@ -84,7 +84,7 @@ func (f *operatorFlags) run(cmd *cobra.Command, u *ui.UI) error {
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context})
 	var err error
 	if f.Config.Kubernetes, err = loader.ClientConfig(); err != nil {
-		return ui.Advise(fmt.Errorf("find Kubernetes: %w", err), "Set KUBECONFIG, or give --kubeconfig; inside of Kubernetes, run it with a service account.")
+		return ui.Advise(fmt.Errorf("find Kubernetes: %w", err), "Set KUBECONFIG, or give --kubeconfig; inside Kubernetes, run it with a service account.")
 	}
 	f.Config.Kubernetes.QPS = -1 // the API server's priority and fairness limits it
 	if !f.alone {

@@ -21,12 +21,12 @@ import (
 func New(u *ui.UI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster init|status|validate|kubeconfig|scale|upgrade|rotate|replace|backup|restore|export|destroy",
-		Short: "Make and keep Kubernetes clusters from one file",
-		Long: `Make Kubernetes clusters (RKE2 or k3s) from one file, and look after them: scale,
+		Short: "Create and manage Kubernetes clusters from one file",
+		Long: `Create Kubernetes clusters (RKE2 or k3s) from one file, and manage them: scale,
 upgrade, replace machines, back up and restore, destroy.
 
 Nothing is kept on this computer: a cluster's record is in the notes of its machines
-in Proxmox, its secrets are inside of its control planes. From any computer, the
+in Proxmox, its secrets are inside its control planes. From any computer, the
 cluster's name and a login to Proxmox are enough. Commands can be interrupted at any
 moment, and run again.`,
 		Example: `  proxplane cluster init --generate-config > cluster.yaml

@@ -102,9 +102,9 @@ func newRotate(u *ui.UI) *cobra.Command {
 		Use:   "rotate --cluster NAME",
 		Short: "Renew the certificates of a cluster, machine by machine",
 		Long: `Renew the certificates of all machines of a cluster: control planes one by one, then
-workers one by one. The service of each is stopped meanwhile; pods go on. All machines
-have to be ready before. Kubeconfigs that were handed out before work until their own
-certificate expires; get a new one with "kubeconfig".`,
+workers one by one. The service of each is stopped meanwhile; pods keep running. All
+machines must be ready first. Existing kubeconfigs work until their own certificate
+expires; get a new one with "kubeconfig".`,
 		Example: `  proxplane cluster rotate --cluster lab`,
 		Args:    command.TakesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -29,14 +29,14 @@ func newInit(u *ui.UI) *cobra.Command {
 	i := &initializing{}
 	cmd := &cobra.Command{
 		Use:   "init --config FILE",
-		Short: "Make a cluster, or bring it in line with its file",
-		Long: `Make the cluster that a file describes: machines, Kubernetes in them, and the order
+		Short: "Create a cluster, or bring it in line with its file",
+		Long: `Create the cluster that a file describes: machines, Kubernetes in them, and the order
 in which they join: the first control plane, the others one by one, all workers at
 once. Errors in the file, and conflicts in Proxmox, are reported before
 anything is created.
 
 Run it again to go on after an interruption, or after the file was changed. It removes
-nothing: fewer machines are asked for with "scale".
+nothing; to remove machines, use "scale".
 
 A file with several documents has several clusters: all are checked, and then
 made one after the other.`,

@@ -49,7 +49,7 @@ func New(u *ui.UI) *cobra.Command {
 		Short: "Check Proxmox, the credentials and what manifests need",
 		Long: `Check whether Proxmox can be reached and is in good shape, and with -f whether it
 has what the manifests name: storages, bridges, templates, devices, hookscripts.
-Nodes that first-boot data are copied to are logged in to.
+Where first-boot data has to be copied to nodes over SSH, it tries to log in to them.
 
 The doctor also computes the least privileges that the manifests need over their
 whole life, from the calls that are made for them, for the version of Proxmox that

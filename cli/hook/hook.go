@@ -21,8 +21,8 @@ func New(u *ui.UI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hook VMID PHASE",
 		Short: "Run as the hookscript of machines on a Proxmox host",
-		Long: `Do on a Proxmox host what a machine needs there before it starts, and undo it
-after it has stopped: put its Ignition file where QEMU reads it, share
+		Long: `Prepare a Proxmox host for a machine before it starts, and clean up after it has
+stopped: put its Ignition file where QEMU reads it, share
 directories by virtiofs, run further hookscripts.
 
 Proxmox calls this program by itself when it is the hookscript of a machine,

@@ -30,7 +30,7 @@ func NewValidate(u *ui.UI) *cobra.Command {
 		Short: "Check manifests, without a Proxmox",
 		Long: `Check manifests as plan and apply do before they connect: syntax, field names, values
 (also against Proxmox VE's own schema), references between objects, and addresses
-and MACs that are there twice. Mistakes are reported with file and line: first those
+and MACs that occur twice. Mistakes are reported with file and line: first those
 of syntax, names and types of fields, and all others when these are corrected.
 
 No Proxmox and no credentials are needed. proxplane doctor and plan check whether a

@@ -20,8 +20,8 @@ func New(u *ui.UI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kubectl install|uninstall",
 		Short: "Install proxplane as a kubectl plugin",
-		Long: `Make proxplane a plugin of kubectl: kubectl proxplane shows what is done about the
-objects of a namespace, and kubectl create vmsnapshot makes snapshots.`,
+		Long: `Make proxplane a plugin of kubectl: kubectl proxplane shows the state of the objects
+of a namespace, their plans and their drift, and kubectl create vmsnapshot makes snapshots.`,
 		Example: `  proxplane kubectl install
   kubectl proxplane plan`,
 	}
