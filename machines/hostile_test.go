@@ -267,3 +267,34 @@ func TestANameThatNoGuestCanHaveIsRefused(t *testing.T) {
 		l.until(name, "it says so", says("metadata.name: want a host name"))
 	})
 }
+
+// An endpoint where no Proxmox answers is said in a condition and a warning, once, and nothing has to be let go by force.
+func TestAnEndpointWhereNobodyAnswers(t *testing.T) {
+	inLab(t, labWorld(), nil, func(t *testing.T, l *lab) {
+		tr, stop := l.sim.Transport()
+		stop()
+		o := l.Options
+		o.Sites, o.Proxmox = new(site.Sites), tr
+		l.close()
+		l.begin(o, l.client)
+		l.add(machineOf("md-1"))
+		l.until("md-1", "it says so", func(m *clusterv1alpha1.Machine) bool { return strings.HasPrefix(condition(m), "ProxmoxAway: ") })
+		for range 20 {
+			l.look("md-1")
+			time.Sleep(10 * time.Second)
+		}
+		said := 0
+		for len(l.said.Events) > 0 {
+			if e := <-l.said.Events; strings.HasPrefix(e, "Warning ProxmoxAway") {
+				said++
+			}
+		}
+		if said != 1 {
+			t.Errorf("there are %d warnings", said)
+		}
+		if err := l.direct.Delete(t.Context(), l.machine("md-1")); err != nil {
+			t.Fatal(err)
+		}
+		l.until("md-1", "it goes", isGone)
+	})
+}

@@ -41,6 +41,7 @@ type said struct {
 	reason        string
 	message       string
 	err           common.MachineStatusError // empty: none
+	warn          bool                      // it may pass by itself, but perhaps somebody has to do something
 	notes         []string
 	drain         *corev1.NodeCondition
 }
@@ -86,6 +87,7 @@ func (t *turn) judge(ctx context.Context) error {
 	case trouble != nil:
 		t.again = loginAgain
 		t.said.waits(string(trouble.Reason), words(trouble.Text, trouble.Do))
+		t.said.warn = true
 		if trouble.Reason == model.WaitLogin {
 			t.said.failed(common.CreateMachineError, string(trouble.Reason), words(trouble.Text, trouble.Do))
 		}
@@ -194,14 +196,14 @@ func (t *turn) condition(c corev1.NodeCondition) {
 		t.m.Status.Conditions[at] = c
 	}
 	kind := corev1.EventTypeNormal
-	if t.said.err != "" && c.Type == conditionInstance {
+	if (t.said.err != "" || t.said.warn) && c.Type == conditionInstance {
 		kind = corev1.EventTypeWarning
 	}
 	turned := was.Status != c.Status && (c.Status == corev1.ConditionTrue || was.Status != "") // what is waited for meanwhile is in the condition
 	if c.Type == conditionInstance && c.Status == corev1.ConditionTrue && t.before.Status.NodeRef == nil && t.before.Status.ErrorReason == nil {
 		turned = false // that the guest runs for the first time is said by the event Created
 	}
-	if turned || was.Reason != c.Reason && c.Type == conditionDrained || kind == corev1.EventTypeWarning && (was.Reason != c.Reason || was.Message != c.Message) {
+	if turned || was.Reason != c.Reason && c.Type == conditionDrained || kind == corev1.EventTypeWarning && (was.Reason != c.Reason || t.said.err != "" && was.Message != c.Message) {
 		t.events.Eventf(t.m, nil, kind, c.Reason, "Reconcile", "%s", kube.Note(c.Message))
 	}
 }

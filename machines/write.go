@@ -103,7 +103,7 @@ func (t *turn) early() bool {
 		return false
 	}
 	is, was := slices.IndexFunc(t.m.Status.Conditions, isInstance), slices.IndexFunc(t.before.Status.Conditions, isInstance)
-	if is < 0 || was < 0 {
+	if is < 0 || was < 0 || t.said.warn && t.m.Status.Conditions[is].Reason != t.before.Status.Conditions[was].Reason { // there is an event about it
 		return false
 	}
 	quiet := t.m.DeepCopy()

@@ -32,6 +32,18 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 		}
 	}
 	for _, text := range []string{deployment, set} {
+		text = strings.Replace(text, "name: md}", "name: kept}", 1)
+		if err := s.create(text); err != nil {
+			t.Fatal(err)
+		}
+		o := object(t, text)
+		o.SetNamespace(s.namespace)
+		patch := []byte(`{"spec":{"selector":{"matchLabels":{"tier":"web"}},"template":{"metadata":{"labels":{"tier":"web"}}}}}`)
+		if err := kube.Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", patch)); err == nil || !strings.Contains(err.Error(), "selector stays as it is") {
+			t.Errorf("another selector of a %s: %v", o.GetKind(), err)
+		}
+	}
+	for _, text := range []string{deployment, set} {
 		text = strings.Replace(text, "  replicas: 1\n", "", 1)
 		if err := s.create(text); err != nil {
 			t.Fatal(err)
