@@ -178,10 +178,18 @@ func (c *Cluster) renewed(ctx context.Context, name string) (time.Time, error) {
 
 // clock reads the clock of a machine.
 func (c *Cluster) clock(ctx context.Context, m *Member) (time.Time, error) {
-	text, err := output(ctx, c.in, m.Guest, "", "date", "+%s.%N")
+	text, err := output(ctx, c.in, m.Guest, "", "date", clockFormat)
 	if err != nil {
 		return time.Time{}, err
 	}
+	return readClock(m, text)
+}
+
+// clockFormat has date print what readClock reads.
+const clockFormat = "+%s.%N"
+
+// readClock reads what date has printed in a machine.
+func readClock(m *Member, text string) (time.Time, error) {
 	whole, part, _ := strings.Cut(strings.TrimSpace(text), ".")
 	seconds, err := strconv.ParseInt(whole, 10, 64)
 	if err != nil {

@@ -32,13 +32,18 @@ func (w *Work) rotate(ctx context.Context, c *Cluster, m *Member) error {
 	if err := c.mayRestart(ctx, m); err != nil {
 		return err
 	}
-	d := c.distribution()
-	for _, command := range [][]string{{"systemctl", "stop", d.unit(m.Server())}, {d.program(), "certificate", "rotate"}} {
-		if _, err := output(ctx, w.In, m.Guest, "", command...); err != nil {
-			return err
-		}
+	unit := c.distribution().unit(m.Server())
+	// One script: it goes on in the machine when this is interrupted, and no service stays stopped.
+	script := fmt.Sprintf(`systemctl stop %[1]s && %[2]s certificate rotate || failed=yes; date %[3]s; systemctl start --no-block %[1]s; test "$failed" != yes`, unit, c.distribution().program(), clockFormat)
+	out, err := output(ctx, w.In, m.Guest, "", "sh", "-c", script)
+	if err != nil {
+		return err
 	}
-	return w.startAgain(ctx, c, m)
+	stopped, err := readClock(m, lastLines(out, 1))
+	if err != nil {
+		return err
+	}
+	return w.awaitAll(ctx, c, []Node{m.Node}, expected{since: map[string]time.Time{m.Name: stopped}})
 }
 
 // startAgain starts the service of a machine in which it is stopped, and waits until its kubelet reports.

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -32,6 +33,10 @@ func (w *Work) aside(ctx context.Context, c *Cluster, m *Member, do func() error
 // resize restarts the machines for whose new size that is needed: one by one, drained before, and the next
 // one when the last is a node again.
 func (w *Work) resize(ctx context.Context, c *Cluster, r Record) (*Cluster, error) {
+	nodes, err := c.kubeNodes(ctx, "")
+	if err != nil && !errors.Is(err, ErrNoAPI) { // a restart may be what they need
+		return c, err
+	}
 	for _, name := range names(c.Members) {
 		m, err := c.Member(name)
 		if err != nil {
@@ -50,6 +55,11 @@ func (w *Work) resize(ctx context.Context, c *Cluster, r Record) (*Cluster, erro
 			return c, err
 		}
 		if !restarts(p, m.Owner(c.Name)) {
+			if nodes[name].Spec.Unschedulable { // restarts that were interrupted have left it so
+				if _, err := c.ask(ctx, "uncordon", name); err != nil {
+					return c, err
+				}
+			}
 			continue
 		}
 		if err := w.aside(ctx, c, m, func() error { return w.restart(ctx, c, m, want) }); err != nil {

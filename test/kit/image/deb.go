@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -40,15 +39,31 @@ func Package(ctx context.Context, name string) (string, error) {
 
 // checksum is that of the package that would be installed.
 func checksum(ctx context.Context, name string) (string, error) {
-	out, err := output(ctx, "", "apt-cache", "show", "--no-all-versions", name)
+	sums, err := checksums(ctx, name)
+	return sums[name], err
+}
+
+// checksums are those of several packages, by their names. apt reads its lists anew in each process, which takes a second.
+func checksums(ctx context.Context, names ...string) (map[string]string, error) {
+	out, err := output(ctx, "", "apt-cache", append([]string{"show", "--no-all-versions"}, names...)...)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	sum := regexp.MustCompile(`(?m)^SHA256: (\w+)`).FindSubmatch(out)
-	if sum == nil {
-		return "", fmt.Errorf("apt-cache show %s says no checksum", name)
+	sums, of := map[string]string{}, ""
+	for line := range strings.Lines(string(out)) {
+		if name, ok := strings.CutPrefix(line, "Package: "); ok {
+			of = strings.TrimSpace(name)
+		}
+		if sum, ok := strings.CutPrefix(line, "SHA256: "); ok {
+			sums[of] = strings.TrimSpace(sum)
+		}
 	}
-	return string(sum[1]), nil
+	for _, name := range names {
+		if sums[name] == "" {
+			return nil, fmt.Errorf("apt-cache show %s says no checksum", name)
+		}
+	}
+	return sums, nil
 }
 
 // depends is the first package of this kind that another one needs.

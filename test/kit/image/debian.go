@@ -112,12 +112,12 @@ func debianSystem(ctx context.Context, name string, packages []string, say io.Wr
 		return "", err
 	}
 	parts := append([]string{release}, unwanted...)
+	sums, err := checksums(ctx, packages...)
+	if err != nil {
+		return "", err
+	}
 	for _, one := range packages {
-		sum, err := checksum(ctx, one)
-		if err != nil {
-			return "", err
-		}
-		parts = append(parts, one, sum)
+		parts = append(parts, one, sums[one])
 	}
 	return once(name+"-"+key(parts...)+".tar", func(path string) error {
 		fmt.Fprintf(say, "installing Debian %s for guests from its packages: some minutes, once\n", release)
