@@ -167,8 +167,14 @@ func (p *powering) press(ctx context.Context, c *target.Site, hand *engine.Hand,
 	if err == nil && a.name == "reboot" {
 		return awaitRunning(ctx, c, g)
 	}
-	if a.name == "shutdown" && errors.Is(err, pve.ErrTimeout) {
-		return ui.Advise(err, "The guest didn't shut down in time. Ask again with --timeout, or stop it with --force.")
+	if !errors.Is(err, pve.ErrIgnored) {
+		return err
+	}
+	switch a.name {
+	case "shutdown":
+		return ui.Instead(err, "The guest didn't shut down in time. Ask again with a longer --timeout, or stop it with --force.")
+	case "reboot":
+		return ui.Instead(err, fmt.Sprintf("The guest didn't shut down in time. Ask again with a longer --timeout, or stop it and start it: proxplane power off %d, then proxplane power on %[1]d.", g.VMID))
 	}
 	return err
 }

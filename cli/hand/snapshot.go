@@ -93,6 +93,11 @@ func (s *snapshotting) create(ctx context.Context, u *ui.UI, vms []string, name 
 	var jobs []progress.Job
 	hand := c.Site.ByHand(ctx)
 	for _, g := range guests {
+		if s.memory {
+			if err := needsMemory(ctx, c, g); err != nil {
+				return err
+			}
+		}
 		what := "take snapshot " + name
 		if len(guests) > 1 {
 			what += fmt.Sprintf(" of VM %d", g.VMID)
@@ -102,6 +107,17 @@ func (s *snapshotting) create(ctx context.Context, u *ui.UI, vms []string, name 
 		}})
 	}
 	return progress.Work(ctx, u, jobs...)
+}
+
+// needsMemory refuses a snapshot with the memory of a machine that has none: Proxmox would take one
+// without, and say nothing.
+func needsMemory(ctx context.Context, c *target.Site, g *model.Guest) error {
+	now, err := statusNow(ctx, c, g)
+	if err != nil || now == model.StatusRunning || now == model.StatusPaused {
+		return err
+	}
+	return ui.Advise(fmt.Errorf("%s (%d) is %s, so there is no memory to keep in a snapshot", g.Name, g.VMID, now),
+		"Leave --memory out, or start it first: proxplane power on "+g.Name)
 }
 
 func newSnapshotList(u *ui.UI) *cobra.Command {

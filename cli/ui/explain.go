@@ -23,15 +23,19 @@ type explanation struct {
 
 // adviceError is an error that knows what can be done about it.
 type adviceError struct {
-	err error
-	do  []string
+	err  error
+	do   []string
+	only bool // nothing else that is known about its cause helps
 }
 
 func (e *adviceError) Error() string { return e.err.Error() }
 func (e *adviceError) Unwrap() error { return e.err }
 
 // Advise adds what the person can do.
-func Advise(err error, do ...string) error { return &adviceError{err, do} }
+func Advise(err error, do ...string) error { return &adviceError{err: err, do: do} }
+
+// Instead says what the person can do, in place of what is known in general about the cause.
+func Instead(err error, do ...string) error { return &adviceError{err: err, do: do, only: true} }
 
 // SiteError is an error of a cluster that is known how to be reached.
 type SiteError struct {
@@ -90,6 +94,9 @@ func (e *explanation) advised(err error) {
 		return
 	}
 	e.advised(advice.err) // what is inside comes first: it is closer to the cause
+	if advice.only {
+		e.do = nil
+	}
 	for _, do := range advice.do {
 		if do != "" && !slices.Contains(e.do, do) {
 			e.do = append(e.do, do)
