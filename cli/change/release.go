@@ -20,7 +20,8 @@ func NewRelease(u *ui.UI) *cobra.Command {
 removed from each machine, and nothing else changes: it keeps running with its disks and
 settings, and proxplane doesn't touch it any more.
 
-Remove its manifest as well: otherwise the next apply creates a new machine for it.`,
+Remove its manifest as well: otherwise apply stops at it as long as this machine has its VMID or
+its MAC addresses, and creates a new machine for it after that.`,
 		Example: `  proxplane release vm/web-3
   proxplane release 104 105
   proxplane release -f machines.yaml`,

@@ -63,10 +63,12 @@ func unnamedOf(ctx context.Context, c *target.Site) (left []plan.LeftBehind, unr
 
 // unnamedText says of machines that no manifest names what pruning would do with them.
 func (c *change) unnamedText(left []plan.LeftBehind) string {
-	var removed, released, kept []string
+	var removed, released, kept, keptRetained []string
 	for _, l := range left {
 		name := fmt.Sprintf("%s (VM %d)", status.Name(l.Owner.Key), l.Guest.VMID)
 		switch {
+		case !l.Proved && l.Retained:
+			keptRetained = append(keptRetained, name)
 		case !l.Proved:
 			kept = append(kept, name)
 		case l.Retained:
@@ -84,7 +86,9 @@ func (c *change) unnamedText(left []plan.LeftBehind) string {
 	prune := fmt.Sprintf("--set %s --prune ", c.Set)
 	add(removed, prune+"removes ")
 	add(released, prune+"releases, without removing them from Proxmox: ")
-	add(kept, "--prune leaves what only claims in its notes to be of this set, proxplane delete vm/VMID removes it: ")
+	const unproved = "--prune leaves what only claims in its notes to be of this set, "
+	add(kept, unproved+"proxplane delete vm/VMID removes it: ")
+	add(keptRetained, unproved+"proxplane release vm/VMID lets go of it: ")
 	is, stays := "machines of set %s are", "They stay as they are"
 	if len(left) == 1 {
 		is, stays = "machine of set %s is", "It stays as it is"

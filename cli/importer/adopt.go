@@ -46,10 +46,22 @@ func (i *importing) agreed(ctx context.Context, u *ui.UI, list []importedMachine
 		}
 	}
 	for _, m := range list {
-		fmt.Fprintf(u.Err, "VM %d on %s becomes %s of set %s: a marker in its description, and two tags. Nothing else changes.\n",
-			m.guest.VMID, m.guest.Node, status.Name(m.owner.Key), i.Set)
+		fmt.Fprintln(u.Err, i.becomes(m))
 	}
 	return u.Agree(ctx, i.yes, status.Count(len(list), "machine is adopted", "machines are adopted"))
+}
+
+// becomes says what adoption changes about a machine.
+func (i *importing) becomes(m importedMachine) string {
+	vm, name := fmt.Sprintf("VM %d on %s", m.guest.VMID, m.guest.Node), fmt.Sprintf("%s of set %s", status.Name(m.owner.Key), i.Set)
+	switch was := m.guest.Config.Marker; {
+	case was == nil:
+		return fmt.Sprintf("%s becomes %s: a marker in its description, and two tags. Nothing else changes.", vm, name)
+	case was.Owner.ID() == m.owner.ID():
+		return fmt.Sprintf("%s is %s already: its marker and its tags are written anew. Nothing else changes.", vm, name)
+	default:
+		return fmt.Sprintf("%s is %s now, and becomes %s: its marker and its tags change, and nothing else.", vm, status.Name(was.Owner.Key), name)
+	}
 }
 
 // markAll puts our marks on machines.
