@@ -27,6 +27,8 @@ type eventing struct {
 	every  time.Duration
 	output string
 	failed bool
+	began  bool // the tasks were read before
+	all    bool // the cluster's list shows the tasks of all
 }
 
 // event is something that happened in the cluster. Its field names stay.
@@ -86,7 +88,7 @@ func (e *eventing) run(ctx context.Context, u *ui.UI, names []string) error {
 		switch {
 		case err == nil:
 			away.over()
-			if err := e.show(u, list, shown, first); err != nil {
+			if err := e.show(u, ui.Who(c.Connection.Credentials), list, shown, first); err != nil {
 				return err
 			}
 			first = false
@@ -123,9 +125,9 @@ func (e *eventing) read(ctx context.Context, c *target.Site, names []string) ([]
 			only[g.VMID] = true
 		}
 	}
-	tasks, err := c.Client.Cluster().Tasks(ctx)
+	tasks, err := e.tasks(ctx, c, have)
 	if err != nil {
-		return nil, c.Fail(fmt.Errorf("list the tasks of the cluster: %w", err))
+		return nil, c.Fail(err)
 	}
 	var list []event
 	for _, t := range tasks {
@@ -150,6 +152,24 @@ func (e *eventing) read(ctx context.Context, c *target.Site, names []string) ([]
 	}
 	slices.SortStableFunc(list, func(a, b event) int { return a.Time.Compare(b.Time) })
 	return list, nil
+}
+
+// tasks are the last tasks. Those that have been read from the nodes once are read from there
+// again only for credentials that the cluster's list doesn't show them to.
+func (e *eventing) tasks(ctx context.Context, c *target.Site, have *model.Observed) ([]pve.TaskInfo, error) {
+	if !e.began {
+		rights, err := c.Client.Access().Permissions(ctx, "", "/")
+		e.began, e.all = true, err == nil && rights["/"]["Sys.Audit"]
+		return tasksOf(ctx, c, have)
+	}
+	if !e.all {
+		return tasksOf(ctx, c, have)
+	}
+	tasks, err := c.Client.Cluster().Tasks(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the tasks of the cluster: %w", err)
+	}
+	return tasks, nil
 }
 
 // taskEvent is a task that runs, or how it ended.
@@ -200,7 +220,7 @@ func logEvent(l pve.LogEntry) event {
 }
 
 // show writes the events that weren't shown before.
-func (e *eventing) show(u *ui.UI, list []event, shown map[event]bool, first bool) error {
+func (e *eventing) show(u *ui.UI, who string, list []event, shown map[event]bool, first bool) error {
 	t := status.Table{Columns: []status.Column{
 		{Name: "TIME"}, {Name: "NODE"}, {Name: "OBJECT", Flex: true, Ends: true}, {Name: "USER"}, {Name: "LEVEL"}, {Name: "MESSAGE"},
 	}}
@@ -221,7 +241,7 @@ func (e *eventing) show(u *ui.UI, list []event, shown map[event]bool, first bool
 		return nil
 	}
 	if first && len(t.Rows) == 0 && !e.watch {
-		fmt.Fprintln(u.Err, "There are no such events.")
+		fmt.Fprintf(u.Err, "There are no such events that %s may see.\n", who)
 		return nil
 	}
 	l := u.Layout(false)
