@@ -124,10 +124,22 @@ func seen(c *target.Site, p plan.Plan) map[string]string {
 	return out
 }
 
+// ofThePlan are the flags that say what is planned: a saved plan has them, so that beside it they
+// would mean nothing, or something else than what was looked at.
+var ofThePlan = []string{
+	"set", "provider", "selector", "recursive", "prune", "quick", "max-unavailable",
+	"allow-restart", "allow-stop", "allow-replace", "allow-data-loss", "allow-move",
+}
+
 // loadPlan reads a plan that was saved, and takes over what it was made with.
 func (a *applying) loadPlan(cmd *cobra.Command, file string) error {
 	if len(a.Files) > 0 {
 		return ui.Advise(errors.New("either a saved plan or manifests: not both"), "A saved plan names its manifests itself.")
+	}
+	for _, name := range ofThePlan {
+		if cmd.Flags().Changed(name) {
+			return ui.Advise(fmt.Errorf("either a saved plan or --%s: not both", name), "A saved plan has these flags of its own; plan again with --"+name+" to change it.")
+		}
 	}
 	f, err := os.Open(file)
 	if err != nil {
