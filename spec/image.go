@@ -175,8 +175,11 @@ var nodeName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
 func (r *report) imageSource(img *model.Image, source string) {
 	vmid, err := strconv.Atoi(source)
 	switch {
+	case strings.Contains(source, "://"):
+		r.fail("source", "want the name or the VMID of a template; a URL goes into %s", called("url"))
+	case err != nil && !IsGuestName(source):
+		r.fail("source", "want the name of a template: letters, digits, - and ., with at most 63 of them between dots, have %q", suggest.Shortened(source))
 	case err != nil:
-		r.checkGuestName("source", source)
 		img.Template = source
 	case vmid < MinVMID || vmid > MaxVMID:
 		r.fail("source", "want a VMID from %d to %d, have %d", MinVMID, MaxVMID, vmid)

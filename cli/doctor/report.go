@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -66,6 +67,18 @@ func (d *Diagnosis) count(l level) int {
 	return n
 }
 
+// byArea are the checks with those of each area together, areas in the order in which they were
+// begun.
+func (d *Diagnosis) byArea() []check {
+	at := map[string]int{}
+	for i, c := range d.Checks {
+		if _, begun := at[c.Area]; !begun {
+			at[c.Area] = i
+		}
+	}
+	return slices.SortedStableFunc(slices.Values(d.Checks), func(a, b check) int { return cmp.Compare(at[a.Area], at[b.Area]) })
+}
+
 // write prints the diagnosis for a person.
 func (d *Diagnosis) write(w io.Writer, page status.Page) {
 	title := strings.Join(d.Endpoints, ", ")
@@ -74,7 +87,7 @@ func (d *Diagnosis) write(w io.Writer, page status.Page) {
 	}
 	fmt.Fprintln(w, page.Bold(title))
 	area := ""
-	for _, c := range d.Checks {
+	for _, c := range d.byArea() {
 		if c.Area != area {
 			area = c.Area
 			fmt.Fprintf(w, "\n%s\n", page.Bold(area))
