@@ -67,7 +67,12 @@ any moment.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		PersistentPreRunE: func(*cobra.Command, []string) error { return u.StartLog() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := command.CheckTimeout(cmd); err != nil {
+				return err
+			}
+			return u.StartLog()
+		},
 	}
 	command.NeedsSubcommand(root)
 	version.AddFlag(root)

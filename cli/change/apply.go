@@ -94,11 +94,8 @@ func (a *applying) run(cmd *cobra.Command, u *ui.UI) error {
 
 // check finds what no flag can be.
 func (a *applying) check() error {
-	switch {
-	case a.parallel < 0:
+	if a.parallel < 0 {
 		return fmt.Errorf("--parallel %d: want a number from 1 on", a.parallel)
-	case a.timeout < 0:
-		return fmt.Errorf("--timeout %s: want a time from now on", a.timeout)
 	}
 	return nil
 }

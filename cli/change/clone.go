@@ -133,7 +133,7 @@ func (c *cloning) fits(u *ui.UI, g *model.Guest) error {
 		return nil
 	case c.node != "" && c.node != g.Node:
 		return ui.Advise(fmt.Errorf("%s is there already, as VM %d on %s, not on %s", g.Name, g.VMID, g.Node, c.node),
-			fmt.Sprintf("Migrate it in Proxmox (qm migrate %d %s on %s), or give the copy another name.", g.VMID, c.node, g.Node))
+			fmt.Sprintf("Migrate it with proxplane move vm/%d --to %s, or give the copy another name.", g.VMID, c.node))
 	case c.full || c.storage != "" || c.snapshot != "":
 		u.Note("%s is there already, as VM %d on %s: --full, --storage and --snapshot are for new copies only", g.Name, g.VMID, g.Node)
 	}

@@ -117,7 +117,7 @@ func importFirst(what string) string {
 func findObject(set *manifest.Set, what string) (file string, line int, err error) {
 	word, name, ok := strings.Cut(what, "/")
 	if !ok || name == "" {
-		return "", 0, ui.Advise(fmt.Errorf("%q says no kind", what), "Write KIND/NAME, such as vm/web-1 or class/small.")
+		return "", 0, ui.Advise(fmt.Errorf("%q isn't KIND/NAME", what), "Write KIND/NAME, such as vm/web-1 or class/small.")
 	}
 	var kind string
 	switch strings.ToLower(word) {

@@ -42,7 +42,11 @@ func TakesOneOf(words ...string) cobra.PositionalArgs {
 			return err
 		}
 		if !slices.Contains(words, args[0]) {
-			return misused(cmd, fmt.Errorf("%s has no %q; there are %s", cmd.CommandPath(), args[0], strings.Join(words, ", ")))
+			there := "there are " + strings.Join(words, ", ")
+			if len(words) == 1 {
+				there = "there is only " + words[0]
+			}
+			return misused(cmd, fmt.Errorf("%s has no %q; %s", cmd.CommandPath(), args[0], there))
 		}
 		return nil
 	}
@@ -61,6 +65,14 @@ func CheckOutput(output string, formats ...string) error {
 		return fmt.Errorf("-o %s: there is only %s", output, formats[0])
 	}
 	return fmt.Errorf("-o %s: there are %s", output, ui.AndList(formats))
+}
+
+// CheckTimeout refuses a --timeout that is in the past.
+func CheckTimeout(cmd *cobra.Command) error {
+	if f := cmd.Flags().Lookup("timeout"); f != nil && f.Value.Type() == "duration" && strings.HasPrefix(f.Value.String(), "-") {
+		return fmt.Errorf("--timeout %s: want a time from now on", f.Value)
+	}
+	return nil
 }
 
 // misused says how a command is used.

@@ -45,7 +45,7 @@ is missing. Machines and images can also be named by their VMID.`,
 func Describe(ctx context.Context, t *target.Target, u *ui.UI, what string) error {
 	kind, name, ok := strings.Cut(what, "/")
 	if !ok || name == "" {
-		return ui.Advise(fmt.Errorf("%q says no kind", what), "Write vm/NAME, image/NAME, snapshot/VM/NAME or node/NAME.")
+		return ui.Advise(fmt.Errorf("%q isn't KIND/NAME", what), "Write vm/NAME, image/NAME, snapshot/VM/NAME or node/NAME.")
 	}
 	c, err := t.Site(u, name)
 	if err != nil {

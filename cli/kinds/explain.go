@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -138,11 +139,11 @@ func values(p *crds.Property) string {
 	}
 	switch {
 	case one.Minimum != nil && one.Maximum != nil:
-		parts = append(parts, fmt.Sprintf("from %v to %v", *one.Minimum, *one.Maximum))
+		parts = append(parts, "from "+number(*one.Minimum)+" to "+number(*one.Maximum))
 	case one.Minimum != nil:
-		parts = append(parts, fmt.Sprintf("at least %v", *one.Minimum))
+		parts = append(parts, "at least "+number(*one.Minimum))
 	case one.Maximum != nil:
-		parts = append(parts, fmt.Sprintf("at most %v", *one.Maximum))
+		parts = append(parts, "at most "+number(*one.Maximum))
 	}
 	if p.Default != nil {
 		b, _ := json.Marshal(p.Default)
@@ -150,6 +151,9 @@ func values(p *crds.Property) string {
 	}
 	return strings.Join(parts, "; ")
 }
+
+// number writes a bound as people write it: 999999999, not 9.99999999e+08.
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // explainField writes what a kind or a field means.
 func explainField(u *ui.UI, what string, deep bool) error {

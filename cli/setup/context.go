@@ -182,7 +182,7 @@ manifests with a Provider nor flags, and what decides that.`,
 func showContext(s *contexts.Entry, u *ui.UI) {
 	line := func(label, value string) {
 		if value != "" {
-			u.Say("%-14s%s", label+":", value)
+			u.Say("%-15s%s", label+":", value)
 		}
 	}
 	line("Name", s.Name)

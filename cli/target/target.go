@@ -3,7 +3,6 @@
 package target
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -122,7 +121,7 @@ func (t *Target) Wanted(u *ui.UI) ([]manifest.Wanted, error) {
 		}
 		all = slices.DeleteFunc(all, func(w manifest.Wanted) bool { return w.Provider.Name != t.Provider })
 		if len(all) == 0 {
-			return nil, fmt.Errorf("--provider %s: %s only %s", t.Provider, t.whose("have", "has"), cmp.Or(strings.Join(names, ", "), "none"))
+			return nil, fmt.Errorf("--provider %s: %s %s", t.Provider, t.whose("have", "has"), onlyOrNone(names))
 		}
 	}
 	if len(all) == 0 {
@@ -209,6 +208,15 @@ func FoldersOf(paths []string) ([]string, error) {
 
 // whose says where what is wanted is written: "the manifests have", "namespace lab
 // has".
+// onlyOrNone are the names of all Providers that there are.
+func onlyOrNone(names []string) string {
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	if len(names) == 0 {
+		return "no Provider"
+	}
+	return "only " + strings.Join(names, ", ")
+}
+
 func (t *Target) whose(several, one string) string {
 	if t.Objects != nil {
 		return "namespace " + t.Objects.Name + " " + one
