@@ -70,6 +70,8 @@ type VM struct {
 	// adopted guest is kept.
 	Destroy bool `json:",omitempty"`
 	Deleted bool // it is to go
+	// Surplus: its group has fewer guests by now, and nobody has said that it may go. If it isn't there, it isn't made.
+	Surplus bool `json:",omitempty"`
 	// LeftOver: it is to be deleted because no manifest names it any more. Its marker says whether it is kept.
 	LeftOver bool `json:",omitempty"`
 	// Hold prevents all changes; empty: no hold.

@@ -78,10 +78,15 @@ func (e entry) left(name string) bool {
 	return false
 }
 
+// surplus are the machines that aren't asked for any more, may not go, and are there.
+func (e entry) surplus() []string {
+	return slices.DeleteFunc(slices.Clone(e.found.surplus), e.left)
+}
+
 // tooMany says that there are more machines than are asked for, which may not go.
-func (f found) tooMany() status.Verdict {
+func (f found) tooMany(surplus []string) status.Verdict {
 	why := fmt.Sprintf("count is %d", len(f.members)-len(f.surplus))
 	return status.Kubernetes.Of(plan.Object{Refused: []plan.Refusal{{
-		What: "destroy " + strings.Join(f.surplus, ", "), Why: why, Effect: plan.LosesData, Allow: model.AllowScaleDown,
+		What: "destroy " + strings.Join(surplus, ", "), Why: why, Effect: plan.LosesData, Allow: model.AllowScaleDown,
 	}}})
 }

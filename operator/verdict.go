@@ -51,8 +51,8 @@ func (e entry) verdict(kind string) (status.Verdict, bool) {
 	case !e.found.group:
 	case v.State != model.StateReady && v.State != model.StateGone:
 		v.Message = worst.Owner.Name + ": " + v.Message
-	case len(e.found.surplus) > 0 && !e.found.deleting:
-		return e.found.tooMany(), true
+	case len(e.surplus()) > 0 && !e.found.deleting:
+		return e.found.tooMany(e.surplus()), true
 	}
 	return v, true
 }

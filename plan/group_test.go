@@ -32,6 +32,29 @@ func (w *world) names() []string {
 	return names
 }
 
+// TestAMachineBeyondTheCountIsNotMade: the operator goes on to name those that there were, until they may go.
+func TestAMachineBeyondTheCountIsNotMade(t *testing.T) {
+	w := newWorld()
+	want := members("web", 2)
+	extra := testVM("web-3")
+	extra.Group, extra.Surplus = "web", true
+	want.VMs = append(want.VMs, extra)
+	if p := converge(t, w, want); !p.object(t, "web-3").Gone || !slices.Equal(w.names(), []string{"web-1", "web-2"}) {
+		t.Errorf("%v, plan:\n%s", w.names(), p)
+	}
+	converge(t, w, members("web", 3))
+	if p := converge(t, w, want); p.object(t, "web-3").Gone || len(p.object(t, "web-3").Steps) > 0 || len(w.names()) != 3 {
+		t.Errorf("%v, plan:\n%s", w.names(), p)
+	}
+	// It isn't destroyed to be made anew either.
+	extra.Options["bios"], extra.Update = "ovmf", model.Allow{Restart: true, Replace: true}
+	extra.Source.Image = owner("VMImage", "other").Key
+	want.VMs[2] = extra
+	if p := converge(t, w, want); len(w.names()) != 3 {
+		t.Errorf("%v, plan:\n%s", w.names(), p)
+	}
+}
+
 func TestASmallerCountTakesMachinesAwayIfThatIsAgreedTo(t *testing.T) {
 	w := newWorld()
 	converge(t, w, members("web", 3))

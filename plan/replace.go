@@ -20,6 +20,11 @@ func (c *change) replace() bool {
 			return false
 		}
 	}
+	if c.v.Surplus {
+		c.o.note("%s, but it isn't made anew: there are fewer guests in its group by now", why)
+		c.keepSeed()
+		return false
+	}
 	if !guard(c.o, c.p.allows(c.v), Replace, fmt.Sprintf("replace VM %d", c.g.VMID), why, diff) {
 		c.keepSeed()
 		return false

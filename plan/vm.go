@@ -97,7 +97,7 @@ func (p *planner) missing(o *Object, v model.VM, f finding) {
 	if f.wait == nil {
 		f.wait = p.restoring()
 	}
-	if v.Deleted {
+	if v.Deleted || v.Surplus {
 		// Somebody else's guest under a VMID that was to be ours is theirs, and nobody
 		// needs a VMID any more.
 		o.Gone = f.wait == nil || f.wait.Reason == model.WaitForeign && !f.doubt || f.wait.Reason == model.WaitVMID || f.wait.Reason == model.WaitTurn

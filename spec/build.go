@@ -144,7 +144,7 @@ func (b *build) machine() {
 		vm.Name = m.Owner.Name
 	}
 	if m.Member != nil {
-		vm.Group = m.Member.Of.Name
+		vm.Group, vm.Surplus = m.Member.Of.Name, m.Member.Index >= m.Member.Count && !m.Deleted
 	}
 	if vm.Power == "" {
 		vm.Power = model.PowerOn

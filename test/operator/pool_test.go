@@ -51,6 +51,29 @@ func TestMachinesGetAddressesFromAPool(t *testing.T) {
 	}
 }
 
+// Somebody who asks for fewer machines, since there are too few addresses, gets no more of them when one comes free.
+func TestAMachineThatCouldNotBeMadeIsNotMadeOnceFewerAreWanted(t *testing.T) {
+	t.Parallel()
+	s := begin(t)
+	s.operate("--alone")
+	s.provide()
+	s.kubectl("patch", "provider", "proxmox", "--type=merge", "-p",
+		`{"spec":{"networks":{"servers":{"bridge":"vmbr0","pool":{"prefix":"192.168.77.0/24","ranges":["192.168.77.100-192.168.77.102"]}}}}}`)
+	s.apply(pooled("other"))
+	s.waitFor("--for=condition=Ready", "vm/other")
+	s.apply(machine("web", "count: 3", "networks: [{name: servers, staticIP: {fromPool: servers}}]"))
+	s.waits("vm/web", `web-3: pool servers has no free IPv4 address`)
+	s.kubectl("scale", "vm/web", "--replicas=2")
+	s.waitFor("--for=jsonpath={.status.count}=2", "vm/web")
+	s.waitFor("--for=condition=Ready", "vm/web")
+	s.kubectl("delete", "vm", "other", "--timeout", patience.String())
+	s.apply(pooled("next"))
+	s.waitFor("--for=condition=Ready", "vm/next")
+	if strings.Contains(s.machines(), "web-3") || s.field("vm/web", ".status.members[*].name") != "web-1 web-2" {
+		t.Errorf("there is %s, and its status is %s", s.machines(), s.field("vm/web", ".status"))
+	}
+}
+
 // A machine that is made anew gets the address that it had, also if the operator was ended in between.
 func TestAMachineThatIsMadeAnewGetsTheAddressThatItHad(t *testing.T) {
 	t.Parallel()
