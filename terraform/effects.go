@@ -33,6 +33,12 @@ func effects(w part, objects []plan.Object) (diags diag.Diagnostics) {
 				all.because(g, w.causesOf(s.Diff))
 			}
 		}
+		for _, s := range o.Steps {
+			if atFirstBoot(s) {
+				all.add(unseen, name, sentence(s))
+				all.because(unseen, w.causesOf(s.Diff))
+			}
+		}
 		for _, n := range o.Notes {
 			all.add(noted, name, attributesIn(status.Terraform.Note(n)))
 		}
@@ -62,20 +68,22 @@ const plansFirst = "\n\nThe destroy command plans first, too: with -refresh=fals
 type effectKind struct {
 	effect    plan.Effect
 	one, many string
+	advice    string
 }
 
 // gravity are the effects of steps, the gravest first.
 var gravity = []*effectKind{
-	{plan.LosesData, " loses data", " lose data"},
-	{plan.Replace, " is destroyed and made anew", " are destroyed and made anew"},
-	{plan.Restart, " is restarted", " are restarted"},
-	{plan.PowerOff, " is powered off", " are powered off"},
-	{plan.Moves, " goes to another node", " go to another node"},
-	{plan.Partly, " takes over some changes at its next start only", " take over some changes at their next start only"},
-	{plan.Later, " takes over a change at its next start only", " take over a change at their next start only"},
+	{effect: plan.LosesData, one: " loses data", many: " lose data"},
+	{effect: plan.Replace, one: " is destroyed and made anew", many: " are destroyed and made anew"},
+	{effect: plan.Restart, one: " is restarted", many: " are restarted"},
+	{effect: plan.PowerOff, one: " is powered off", many: " are powered off"},
+	{effect: plan.Moves, one: " goes to another node", many: " go to another node"},
+	{effect: plan.Partly, one: " takes over some changes at its next start only", many: " take over some changes at their next start only"},
+	{effect: plan.Later, one: " takes over a change at its next start only", many: " take over a change at their next start only"},
 }
 
 var (
+	unseen     = &effectKind{one: ": other first-boot data", many: ": other first-boot data", advice: "A machine that has booted doesn't do all of it again, unless user_data.cloud_init.rerun is true."}
 	notAllowed = &effectKind{one: ": change not allowed", many: ": change not allowed"}
 	blocked    = &effectKind{one: ": blocked", many: ": blocked"}
 	noted      = &effectKind{one: ": note", many: ": note"}
@@ -138,6 +146,9 @@ func (e *effectOn) told() (summary, text string) {
 		if others > 0 {
 			lines[i] = e.names[i] + ": " + lines[i]
 		}
+	}
+	if e.kind.advice != "" {
+		lines = append(lines, e.kind.advice)
 	}
 	if len(e.causes) > 0 {
 		lines = append(lines, "Caused by "+strings.Join(e.causes, ", ")+".")

@@ -63,6 +63,7 @@ func (r *base) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 		return
 	}
 	resp.Diagnostics.Append(effects(w, objects)...)
+	resp.Diagnostics.Append(idle(w, objects)...)
 	if r.door.config.refresh == "" {
 		resp.Diagnostics.Append(unread(w, objects)...)
 	}
