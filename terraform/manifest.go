@@ -40,16 +40,11 @@ func (r *manifests) Schema(ctx context.Context, _ resource.SchemaRequest, resp *
 }
 
 func (r *manifests) parse(raw tftypes.Value) (w part, known bool, diags diag.Diagnostics) {
-	said, known, err := manifestOf([]field{{name: "name", key: "name"}, {name: "yaml", key: "yaml"}}, raw)
-	if err != nil {
-		diags.AddError("The resource can't be read", err.Error())
+	said, name, diags := saidOf([]field{{name: "name", key: "name"}, {name: "yaml", key: "yaml"}}, raw)
+	if name == "" {
 		return w, false, diags
 	}
-	name, _ := said["name"].(string)
 	text, _ := said["yaml"].(string)
-	if !known || name == "" {
-		return w, false, diags
-	}
 	w.key, w.label = model.Key{Kind: "Manifest", Name: name}, true
 	w.wanted, diags = r.door.translateText("yaml", []byte(text))
 	for _, v := range w.wanted.Desired.VMs {

@@ -1,6 +1,7 @@
 package terraform_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,5 +92,35 @@ func TestNotesNameAttributes(t *testing.T) {
 	_, said := c.plan(c.none("proxplane_virtual_machine"), values{"name": "web", "class": values{"cpus": 1, "memory": "1Gi"}, "image": values{"source": "ubuntu-22-template"}, "extra_config": values{"args": "-s"}})
 	if !strings.Contains(said.text, "web: extra_config.args: only root@pam itself") || strings.Contains(said.text, "spec.") {
 		t.Error(said)
+	}
+}
+
+// What is wrong with a configuration is said when planning, by the names that its attributes have: never by those of manifests.
+func TestWrongValuesAreToldByTheirAttributes(t *testing.T) {
+	c := start(t)
+	for _, wrong := range []struct {
+		kind string
+		more values
+		want string
+	}{
+		{"proxplane_virtual_machine", values{"name": ""}, "name is empty"},
+		{"proxplane_image", values{"name": "", "source": "ubuntu-22-template"}, "name is empty"},
+		{"proxplane_manifest", values{"name": "", "yaml": ""}, "name is empty"},
+		{"proxplane_snapshot", values{"name": "", "vmid": 100}, "name is empty"},
+		{"proxplane_virtual_machine", values{"name": "Web"}, "name isn't right"},
+		{"proxplane_virtual_machine", values{"replicas": -1}, "replicas isn't right"},
+		{"proxplane_virtual_machine", values{"networks": []any{values{"name": "lan"}, values{"name": "lan"}}}, "lan is there twice, first as networks[0]"},
+		{"proxplane_virtual_machine", values{"networks": []any{values{"name": "none"}}}, "networks of the provider's block"},
+		{"proxplane_virtual_machine", values{"extra_config": values{"memory": "1"}}, "memory of the class is for that"},
+	} {
+		config := maps.Clone(wrong.more)
+		if wrong.kind == "proxplane_virtual_machine" {
+			config = values{"name": "web", "class": values{"cpus": 1, "memory": "1Gi"}, "image": values{"source": "ubuntu-22-template"}}
+			maps.Copy(config, wrong.more)
+		}
+		_, said := c.plan(c.none(wrong.kind), config)
+		if !said.failed || !strings.Contains(said.text, wrong.want) || strings.Contains(said.text, "metadata") || strings.Contains(said.text, " spec.") || strings.Contains(said.text, "VMClass") {
+			t.Errorf("%s: want %q, have %s", wrong.kind, wrong.want, said)
+		}
 	}
 }

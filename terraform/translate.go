@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -47,7 +48,7 @@ func (d *door) translate(docs ...document) (manifest.Wanted, diag.Diagnostics) {
 	var diags diag.Diagnostics
 	for _, n := range set.Remarks() {
 		if n.Field != "spec.sourceVMRef.name" { // a source is one of Proxmox' own here
-			diags.AddWarning(worthKnowing, fmt.Sprintf("%s: %s: %s", n.Object.Name, attributeOf(n), attributesIn(n.Text)))
+			diags.AddWarning(worthKnowing, fmt.Sprintf("%s: %s: %s", n.Object.Name, attributeOf(n), ownWords(n.Text)))
 		}
 	}
 	return wanted, diags
@@ -90,10 +91,21 @@ func told(err error) (diags diag.Diagnostics) {
 			diags.AddError("The provider has no credentials", "Say token_id and token_secret, or username and password, in its block or in the environment: PVE_TOKEN_ID and PVE_TOKEN_SECRET, PVE_USERNAME and PVE_PASSWORD, or PROXMOX_VE_API_TOKEN.")
 			continue
 		}
-		diags.AddError(fmt.Sprintf("%s isn't right", attributeOf(e)), attributesIn(e.Text))
+		diags.AddError(fmt.Sprintf("%s isn't right", attributeOf(e)), ownWords(e.Text))
 	}
 	return diags
 }
+
+// manifestField is a field as texts about manifests name it.
+var manifestField = regexp.MustCompile(`(^|[ (])spec\.([a-z])`)
+
+// ownWords is a text about manifests in the words of Terraform: "spec.networks of the Provider" is "networks of the provider's block".
+func ownWords(text string) string {
+	return objects.Replace(attributesIn(manifestField.ReplaceAllString(text, "$1$2")))
+}
+
+// objects are the kinds of manifests as they are called here.
+var objects = strings.NewReplacer("the VMClass", "the class", "the Provider", "the provider's block", "the VMImage", "the image", "VirtualMachine ", "machine ")
 
 // noCredentials reports whether a Provider lacks the reference to its Secret, which has no attribute here.
 func noCredentials(e *manifest.Error) bool {
@@ -125,8 +137,13 @@ func attributeOf(e *manifest.Error) string {
 		}
 	}
 	name := strings.Join(words, ".")
-	if name == snake("sourceVMRef")+".name" {
+	switch name {
+	case snake("sourceVMRef") + ".name":
 		return "source"
+	case "metadata.name":
+		return "name"
+	case "count":
+		return "replicas"
 	}
 	switch e.Object.Kind {
 	case "VMClass":
@@ -136,6 +153,9 @@ func attributeOf(e *manifest.Error) string {
 	case "VMPlacementPolicy":
 		return "placement." + name
 	case "Provider":
+		if name == "" {
+			return "The provider's block"
+		}
 		return "The provider's " + name
 	case "":
 		return "The configuration"

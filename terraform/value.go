@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
@@ -15,7 +16,11 @@ func saidOf(fields []field, raw tftypes.Value) (said map[string]any, name string
 	if err != nil {
 		diags.AddError("The resource can't be read", err.Error())
 	}
-	if name, _ = said["name"].(string); err != nil || !known {
+	name, there := said["name"].(string)
+	if there && name == "" {
+		diags.AddAttributeError(path.Root("name"), "name is empty", "Want a name of lower-case letters, digits, - and .")
+	}
+	if err != nil || !known {
 		name = ""
 	}
 	return said, name, diags
