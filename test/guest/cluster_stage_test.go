@@ -16,8 +16,9 @@ import (
 )
 
 var (
-	hold = flag.Bool("hold", false, "leave a real cluster running after a stage has failed, until it is interrupted, and say how proxplane finds it")
-	keep = flag.String("keep", "", "`FOLDER` for real clusters as they were after the last stage that has passed: a later run goes on from there, and -run chooses stages")
+	hold    = flag.Bool("hold", false, "leave a real cluster running after a stage has failed, until it is interrupted, and say how proxplane finds it")
+	through = flag.Bool("through", false, "with -keep, go on from stage to stage without hibernating the machines: they are kept after the last one, if none fails")
+	keep    = flag.String("keep", "", "`FOLDER` for real clusters as they were after the last stage that has passed: a later run goes on from there, and -run chooses stages")
 )
 
 // realCluster is a cluster of real machines. What is done to it are stages. With -keep, each of them is a run of its own: the
@@ -28,6 +29,7 @@ type realCluster struct {
 	mirror *mirror
 	world  func() *pvesim.World
 	kept   string // where it is kept; empty: it isn't
+	each   bool   // after each stage, not only after the last one
 
 	controlPlanes, workers int
 	releases               map[string]release // by their suffixes
@@ -61,6 +63,7 @@ func newRealCluster(t *testing.T, controlPlanes, workers int) *realCluster {
 		r.open(t)
 		return r
 	}
+	r.each = !*through
 	at, err := filepath.Abs(*keep)
 	if err == nil {
 		r.kept = filepath.Join(at, t.Name())
@@ -71,6 +74,9 @@ func newRealCluster(t *testing.T, controlPlanes, workers int) *realCluster {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !r.each {
+		r.open(t)
 	}
 	return r
 }
@@ -132,10 +138,17 @@ func (r *realCluster) keepIt(t *testing.T, dir string) {
 	}
 }
 
-// stage is a test of its own. Unless the cluster is kept, one that has failed has those behind it left out.
+// end hibernates the machines that went through all stages.
+func (r *realCluster) end() {
+	if r.kept != "" && !r.each && !r.t.Failed() {
+		r.hibernate()
+	}
+}
+
+// stage is a test of its own. One that has failed has those behind it left out, unless the cluster is kept after each.
 func (r *realCluster) stage(name string, do func()) {
 	whole := r.t
-	if whole.Failed() && r.kept == "" || slices.Contains(r.life.Stages, name) {
+	if whole.Failed() && !r.each || slices.Contains(r.life.Stages, name) {
 		return
 	}
 	whole.Run(name, func(t *testing.T) {
@@ -148,15 +161,15 @@ func (r *realCluster) stage(name string, do func()) {
 			r.t = whole
 		}()
 		r.t = t
-		if r.kept != "" {
-			if name != firstStage && len(before.Stages) == 0 {
-				t.Skipf("there is no cluster: the stage %s comes first", firstStage)
-			}
+		if r.kept != "" && name != firstStage && len(before.Stages) == 0 {
+			t.Skipf("there is no cluster: the stage %s comes first", firstStage)
+		}
+		if r.each {
 			r.open(t)
 		}
 		do()
 		r.life.Stages = append(slices.Clip(r.life.Stages), name)
-		if r.kept != "" {
+		if r.each {
 			r.hibernate()
 		}
 	})

@@ -131,6 +131,7 @@ nodes:
 // own, so that what has passed is seen; after one that fails, the others are left out.
 func TestAClusterFromOneFileWithRealParts(t *testing.T) {
 	r := newRealCluster(t, 1, 1)
+	defer r.end()
 	r.stage(firstStage, func() {
 		r.timed("init", "--config", r.file(), "--timeout", (2 * *patience).String())
 		r.mirror.wasAsked(r.t, r.releases[suffix].at())

@@ -12,6 +12,7 @@ import (
 // the lost one is made anew.
 func TestThreeControlPlanesWithRealPartsLoseTheHolderOfTheVIP(t *testing.T) {
 	r := newRealCluster(t, 3, 0)
+	defer r.end()
 	r.stage(firstStage, func() {
 		r.timed("init", "--config", r.file(), "--timeout", (4 * *patience).String())
 		r.hasReady(3)
