@@ -28,7 +28,7 @@ func (l *lab) process(at int, arrives bool) (ctx context.Context, end func()) {
 	regions := newRegions(new(site.Sites), "k8s-lab", process.Wire(tr), slog.New(slog.DiscardHandler))
 	regions.update([]declared{declaredAs("lab")})
 	c := l.client
-	p := newCloudProvider(c, c, regions, "k8s-lab", nil, 0, &join.Tokens{Client: c, Door: Door})
+	p := newCloudProvider(c, c, regions, "k8s-lab", nil, 0, &join.Tokens{Client: c, Door: Door, Signs: true})
 	p.boot.cluster = l.boot.cluster
 	l.CloudProvider = p
 	return ctx, func() {

@@ -61,7 +61,7 @@ func inLab(t *testing.T, world *pvesim.World, objects []client.Object, test func
 				end()
 			}
 		}()
-		p := newCloudProvider(c, c, regions, "k8s-lab", nil, 0, &join.Tokens{Client: c, Door: Door})
+		p := newCloudProvider(c, c, regions, "k8s-lab", nil, 0, &join.Tokens{Client: c, Door: Door, Signs: true})
 		p.boot.cluster = join.Cluster{Server: "https://10.0.0.1:6443", CA: []byte("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n")}
 		l.CloudProvider = p
 		test(t, l)

@@ -179,7 +179,7 @@ func (cfg Config) provider(ctx context.Context, mgr manager.Manager, set string)
 		return nil, fmt.Errorf("connect to Kubernetes: %w", err)
 	}
 	regions := newRegions(cfg.Sites, set, cfg.Proxmox, cfg.Logger)
-	p := newCloudProvider(mgr.GetClient(), mgr.GetAPIReader(), regions, set, sizes, cfg.CPUFactor, &join.Tokens{Client: direct, Door: Door})
+	p := newCloudProvider(mgr.GetClient(), mgr.GetAPIReader(), regions, set, sizes, cfg.CPUFactor, &join.Tokens{Client: direct, Door: Door, Signs: true})
 	regions.observe = p.metrics.exchange
 	switch p.static = cfg.NodePolicy == PolicyStatic; cfg.NodePolicy {
 	case "", PolicySimple, PolicyStatic:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,6 +62,9 @@ type Tokens struct {
 	Client client.Client
 	// Door is the name of the door: doors don't delete each other's tokens.
 	Door string
+	// Signs has Kubernetes sign the ConfigMap kube-public/cluster-info with each token, for machines that don't know the CA: "kubeadm join" finds it so. Each token that
+	// comes or goes is a write of that ConfigMap.
+	Signs bool
 	// Groups are those of [Groups] when empty.
 	Groups []string
 	// Now is time.Now when nil.
@@ -143,7 +147,7 @@ func (t *Tokens) create(ctx context.Context, m Machine, id string) (Token, bool,
 			"token-secret":                   token.secret,
 			"expiration":                     token.Expires.Format(time.RFC3339),
 			"usage-bootstrap-authentication": "true",
-			"usage-bootstrap-signing":        "true",
+			"usage-bootstrap-signing":        strconv.FormatBool(t.Signs),
 			"auth-extra-groups":              strings.Join(groups, ","),
 		},
 	})

@@ -43,7 +43,7 @@ func kubernetes(objects ...client.Object) *fake.ClientBuilder {
 }
 
 func tokens(c client.Client, now time.Time) *join.Tokens {
-	return &join.Tokens{Client: c, Door: "karpenter", Now: func() time.Time { return now }}
+	return &join.Tokens{Client: c, Door: "karpenter", Signs: true, Now: func() time.Time { return now }}
 }
 
 func secrets(t *testing.T, c client.Client) []corev1.Secret {
@@ -77,6 +77,17 @@ func TestATokenIsOneThatKubernetesTakes(t *testing.T) {
 		if got := string(all[0].Data[key]); got != want {
 			t.Errorf("%s is %q and not %q", key, got, want)
 		}
+	}
+}
+
+// Who gives machines a kubeconfig needs no signature of cluster-info, which would be a write for each token.
+func TestATokenSignsNothingUnlessAsked(t *testing.T) {
+	c := kubernetes().Build()
+	if _, err := (&join.Tokens{Client: c, Door: "machines"}).For(t.Context(), n1); err != nil {
+		t.Fatal(err)
+	}
+	if signs := string(secrets(t, c)[0].Data["usage-bootstrap-signing"]); signs != "false" {
+		t.Errorf("it signs: %q", signs)
 	}
 }
 

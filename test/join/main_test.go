@@ -85,7 +85,7 @@ func (d door) Exists(ctx context.Context, id string) (bool, error) {
 	return m != nil, err
 }
 
-func (d door) tokens() *join.Tokens { return &join.Tokens{Client: c, Door: d.name} }
+func (d door) tokens() *join.Tokens { return &join.Tokens{Client: c, Door: d.name, Signs: true} }
 
 // approve has the machines of a door get their certificates until the story ends.
 func (d door) approve(t *testing.T) {
