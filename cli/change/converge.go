@@ -170,7 +170,7 @@ func (a *applying) table(u *ui.UI, sum summaryLine, left []unfinished) error {
 	}
 	all := target.Remedies{}
 	for i, o := range left {
-		fmt.Fprintln(u.Out, status.Wrap(fmt.Sprintf("%s %s: %s", "✗", status.Name(o.Owner.Key), said(o.Outcome)), page.Width, "    "))
+		fmt.Fprintln(u.Out, status.Wrap(fmt.Sprintf("%s %s: %s", "✗", status.Name(o.Owner.Key), o.why()), page.Width, "    "))
 		for _, line := range ui.HintLines(o.whatToDo(all, i < mostRemedies), page.Width) {
 			fmt.Fprintln(u.Out, line)
 		}
@@ -231,6 +231,14 @@ func inWords(vms []status.VM, left []unfinished) []status.VM {
 type unfinished struct {
 	engine.Outcome
 	of *target.Site
+}
+
+// why says why it isn't up to date.
+func (o unfinished) why() string {
+	if o.State == engine.StateChanging {
+		return said(o.Outcome) + ": begun, and not done yet"
+	}
+	return said(o.Outcome)
 }
 
 // mostRemedies is for how many objects, and paths of one, it is looked up how to grant what is
