@@ -298,3 +298,22 @@ func TestAnEndpointWhereNobodyAnswers(t *testing.T) {
 		l.until("md-1", "it goes", isGone)
 	})
 }
+
+// A Machine of machine-controller that is being deleted while that doesn't run isn't silent about who is waited for.
+func TestAMachineOfAnotherProviderSaysWhoRemovesIt(t *testing.T) {
+	inLab(t, labWorld(), nil, func(t *testing.T, l *lab) {
+		m := machineOf("md-1")
+		m.Spec.ProviderSpec.Value.Raw = []byte(`{"cloudProvider":"aws"}`)
+		m.Finalizers = []string{finalizerInstance, finalizerNode}
+		l.add(m)
+		if err := l.direct.Delete(t.Context(), l.machine("md-1")); err != nil {
+			t.Fatal(err)
+		}
+		if m := l.look("md-1"); m == nil || len(m.Finalizers) != 2 {
+			t.Errorf("it is let go: %v", m)
+		}
+		if !l.warned("is removed by machine-controller, which doesn't run") {
+			t.Error("nobody says so")
+		}
+	})
+}
