@@ -162,7 +162,7 @@ type Startup struct {
 
 // HA are the machine's settings of the high-availability manager.
 type HA struct {
-	// Group of nodes, on Proxmox VE 8. Later versions have rules instead.
+	// Group is the name of a group of nodes (Proxmox VE 8), or of a node affinity rule (9), which the machine is added to.
 	// +optional
 	Group string `json:"group,omitempty"`
 
