@@ -94,7 +94,9 @@ func (p *CloudProvider) put(ctx context.Context, r *Region, claim *v1.NodeClaim,
 		return wrongInput(err)
 	}
 	if what.Template != nil {
-		image = nil
+		if what.VMID == 0 {
+			image = nil
+		}
 		if err := p.putTemplate(ctx, r, what.Source); err != nil {
 			return err
 		}
@@ -205,9 +207,28 @@ func (p *CloudProvider) made(ctx context.Context, class *api.ProxmoxNodeClass, a
 		m.NUMA = true
 	}
 	if managed, ok := t.(*api.ProxmoxTemplate); ok {
-		m.Template, m.VMID = managed.Spec.DeepCopy(), 0
+		m.Template = managed.Spec.DeepCopy()
+		m.Image, m.VMID = p.version(managed, m)
 	} else if m.VMID == 0 {
 		return made{}, fmt.Errorf("%s %s has no template that zone %s reaches", m.Source.Kind, m.Source.Name, at.zone)
 	}
 	return m, nil
+}
+
+// version is the image of a ProxmoxTemplate that a machine is made from: the one that is wanted, or the former one, by its VMID, where the former is all that there
+// is yet.
+func (p *CloudProvider) version(t *api.ProxmoxTemplate, m made) (image string, vmid int) {
+	r, err := p.regions.Get(m.Region)
+	if err != nil {
+		return m.Image, 0
+	}
+	img, _ := r.Cluster.Image(*imageOf(model.Owner{Door: Door, Set: p.set}, t.Name, &t.Spec)) // its own controller says what is wrong with it
+	out, _ := outcomeOf(r, img.Owner)
+	if slices.ContainsFunc(out.Templates, func(one model.Template) bool { return one.Node == m.Zone }) {
+		return img.Version(), 0
+	}
+	if t.StatusConditions().Get("Ready").IsTrue() || t.Status.ImageID == img.Version() {
+		return m.Image, 0
+	}
+	return t.Status.ImageID, templateIn(t.Status.Zones, m.Region, m.Zone)
 }

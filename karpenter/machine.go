@@ -29,9 +29,9 @@ type made struct {
 	Pin      *pin                    `json:"pin,omitempty"`
 	Boot     *api.BootDevice         `json:"boot,omitempty"`
 	Source   api.InstanceTemplateRef `json:"source"`
-	Template *api.TemplateSpec       `json:"template,omitempty"` // nil: people made it
-	VMID     int                     `json:"templateVMID,omitempty"`
-	Image    string                  `json:"image"` // see status.imageID of templates
+	Template *api.TemplateSpec       `json:"template,omitempty"`     // nil: people made it
+	VMID     int                     `json:"templateVMID,omitempty"` // 0: what the image of Template has in the zone
+	Image    string                  `json:"image"`                  // see status.imageID of templates
 	// What machines have of a template that people made.
 	Interfaces []inherited `json:"interfaces,omitempty"`
 	Search     []string    `json:"search,omitempty"`
@@ -98,6 +98,9 @@ func (m made) machine(owner model.Owner, cluster spec.Cluster, at inPlace) (spec
 		}
 	} else {
 		m.hardware(&out, &cluster)
+		if m.VMID != 0 {
+			out.Source = spec.Source{Copy: true, Template: strconv.Itoa(m.VMID)}
+		}
 	}
 	out.Firewall = firewallOf(at.Groups)
 	return out, &cluster

@@ -92,8 +92,12 @@ func (c *classes) look(ctx context.Context, class *api.ProxmoxNodeClass) error {
 	case t.GetDeletionTimestamp() != nil:
 		conditions.SetFalse(api.ConditionInstanceTemplateReady, "Deleting", fmt.Sprintf("%s %s is being deleted: name another one in spec.instanceTemplateRef", ref.Kind, ref.Name))
 	case !t.StatusConditions().Get("Ready").IsTrue():
-		conditions.SetFalse(api.ConditionInstanceTemplateReady, "NotReady", fmt.Sprintf("%s %s isn't ready: %s", ref.Kind, ref.Name, t.StatusConditions().Get(api.ConditionTemplateReady).Message))
-		zones = statusOf(t).Zones // those that have one go on
+		why := t.StatusConditions().Get(api.ConditionTemplateReady).Message
+		if zones = statusOf(t).Zones; len(zones) > 0 {
+			conditions.SetTrueWithReason(api.ConditionInstanceTemplateReady, "InPart", fmt.Sprintf("nodes are made from what %d zones have; %s %s isn't ready: %s", len(zones), ref.Kind, ref.Name, why))
+		} else {
+			conditions.SetFalse(api.ConditionInstanceTemplateReady, "NotReady", fmt.Sprintf("%s %s isn't ready: %s", ref.Kind, ref.Name, why))
+		}
 	default:
 		conditions.SetTrue(api.ConditionInstanceTemplateReady)
 		zones = statusOf(t).Zones

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -86,7 +87,11 @@ func (c *templates) look(ctx context.Context, t *api.ProxmoxTemplate, owner mode
 	}
 	switch {
 	case len(waits) > 0, len(away) > 0 && len(zones) == 0:
-		settle(t, zones, t.Status.ImageID, "NotReady", strings.Join(append(waits, away...), "; "))
+		image := t.Status.ImageID
+		if image == "" && len(zones) > 0 {
+			image = version
+		}
+		settle(t, zones, image, "NotReady", strings.Join(append(waits, away...), "; "))
 		return lookSoon
 	case len(away) > 0: // holds up no other region
 		settle(t, zones, cmp.Or(version, t.Status.ImageID), "", "")
@@ -135,6 +140,9 @@ func (c *templates) inRegion(ctx context.Context, r *Region, t *api.ProxmoxTempl
 	for _, one := range out.Templates {
 		zones = append(zones, fmt.Sprintf("%s/%s/%d", r.Name, one.Node, one.VMID))
 	}
+	if !known || out.State != engine.StateReady {
+		zones = append(zones, formerZones(ctx, r, t.Status.Zones, zones)...)
+	}
 	slices.Sort(zones)
 	switch {
 	case !known:
@@ -143,6 +151,21 @@ func (c *templates) inRegion(ctx context.Context, r *Region, t *api.ProxmoxTempl
 		wait = textOf(out)
 	}
 	return zones, img.Version(), wait, nil
+}
+
+// formerZones are the zones of a region that have a template of the former version and none of the one that is wanted now: that is used until the latter is there.
+func formerZones(ctx context.Context, r *Region, former, current []string) (zones []string) {
+	_ = r.Site.View(ctx, func(have *model.Observed) { // else nothing is made anyway
+		for _, z := range within(former, r.Name) {
+			node, id, _ := strings.Cut(strings.TrimPrefix(z, r.Name+"/"), "/")
+			vmid, err := strconv.Atoi(id)
+			g := have.Guests[vmid]
+			if err == nil && templateIn(current, r.Name, node) == 0 && g != nil && g.Template && g.Node == node {
+				zones = append(zones, z)
+			}
+		}
+	})
+	return zones
 }
 
 // tagsOf are the tags of the template itself, as Proxmox keeps them.
