@@ -325,6 +325,10 @@ func TestAMachineOnALostProxmoxNodeGoesWhenItIsBack(t *testing.T) {
 		l.initialized(c)
 		l.sim.Do(func(s *pvesim.State) { s.Nodes["pve2"].State = pvesim.Offline })
 		time.Sleep(time.Minute)
+		// Karpenter drains no node whose machine it can't get, and removes one whose machine is gone.
+		if is, err := l.Get(t.Context(), c.Status.ProviderID); err != nil || is.Status.ProviderID != c.Status.ProviderID {
+			t.Errorf("got %v, %v", is, err)
+		}
 		for range 5 {
 			if err := l.Delete(t.Context(), c); err != nil {
 				t.Fatal(err)
@@ -379,6 +383,42 @@ func TestTheLargerDiskCounts(t *testing.T) {
 			if conf := l.config(vmidOf(t, c)); !strings.Contains(conf["scsi0"], "size="+want) || disk.String() != want+"i" {
 				t.Errorf("%s: the disk is %s, and the node's %s", name, conf["scsi0"], disk.String())
 			}
+		}
+	})
+}
+
+// Karpenter drains no Node whose machine it can't get: one on a lost Proxmox node counts as existing, also for a process that has never read its config.
+func TestAMachineThatCantBeReadCountsAsExisting(t *testing.T) {
+	inLab(t, sim.Lab(3, pvesim.WorldNode{CPUs: 32, Memory: 64 << 30}, "talos"), talos(), func(t *testing.T, l *lab) {
+		l.settle()
+		c := l.create(l.claim("node-1", zoneIs("pve2")))
+		l.initialized(c)
+		l.regions.close()
+		l.sim.Do(func(s *pvesim.State) { s.Nodes["pve2"].State = pvesim.Offline })
+		_, end := l.process(0, false)
+		defer end()
+		recorder := events.NewFakeRecorder(1000)
+		l.events = teller{recorder}
+		time.Sleep(time.Minute)
+		id := c.Status.ProviderID
+		if is, err := l.Get(t.Context(), id); err != nil || is.Status.ProviderID != id || is.Name != c.Name {
+			t.Errorf("got %v, %v", is, err)
+		}
+		if !l.listed()[id] {
+			t.Error("Karpenter takes it for gone")
+		}
+		if _, err := l.Get(t.Context(), "proxmox://lab/4711"); !cloudprovider.IsNodeClaimNotFoundError(err) {
+			t.Errorf("a machine that nobody has: %v", err)
+		}
+		if err := l.Delete(t.Context(), c); cloudprovider.IsNodeClaimNotFoundError(err) {
+			t.Errorf("it is gone: %v", err)
+		}
+		all := ""
+		for len(recorder.Events) > 0 {
+			all += <-recorder.Events + "\n"
+		}
+		if !strings.Contains(all, "Warning NotRemoved VM "+strconv.Itoa(vmidOf(t, c))+" isn't removed yet: ") || !strings.Contains(all, "pve2") {
+			t.Errorf("nobody says why:\n%s", all)
 		}
 	})
 }

@@ -47,6 +47,7 @@ func (p *CloudProvider) Delete(ctx context.Context, claim *v1.NodeClaim) error {
 		r.Site.Forget(owner)
 		return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("VM %d of %s: %w", vmid, claim.Name, errGone))
 	case err != nil:
+		p.events.say(claim, corev1.EventTypeWarning, eventNotRemoved, "Delete", "VM %d isn't removed yet: %v", vmid, err)
 		return fmt.Errorf("find the machine of %s: %w", claim.Name, err)
 	}
 	p.settled(claim, 0, errGone)
@@ -107,20 +108,20 @@ func (p *CloudProvider) Get(ctx context.Context, id string) (*v1.NodeClaim, erro
 	}
 	r, err := p.regions.Get(region)
 	if err != nil {
-		return nil, err
+		return p.unread(ctx, id, err)
 	}
 	owner, err := r.Site.Owner(ctx, vmid)
 	switch {
 	case errors.Is(err, site.ErrNotFound):
 	case err != nil:
-		return nil, fmt.Errorf("find out whose VM %d is: %w", vmid, err)
+		return p.unread(ctx, id, fmt.Errorf("find out whose VM %d is: %w", vmid, err))
 	case owner.Door == Door && owner.Set == p.set:
 		m, err := r.Site.Read(ctx, owner)
 		if err == nil && m.Guest.VMID == vmid {
 			return p.seen(r, m), nil
 		}
 		if err != nil && !errors.Is(err, site.ErrNotFound) {
-			return nil, err
+			return p.unread(ctx, id, err)
 		}
 	}
 	others, err := p.unlisted(ctx, map[string]*Region{region: r})
@@ -133,6 +134,21 @@ func (p *CloudProvider) Get(ctx context.Context, id string) (*v1.NodeClaim, erro
 		}
 	}
 	return nil, cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("VM %d in region %s: %w", vmid, region, errGone))
+}
+
+// unread is the NodeClaim of a machine that can't be read, such as one on a Proxmox node that is lost: it counts as existing, as in [CloudProvider.List]. Karpenter
+// drains no Node whose machine it can't get. The error is returned if no NodeClaim has the machine.
+func (p *CloudProvider) unread(ctx context.Context, id string, why error) (*v1.NodeClaim, error) {
+	var claims v1.NodeClaimList
+	if err := p.client.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, errors.Join(why, fmt.Errorf("list NodeClaims: %w", err))
+	}
+	for i := range claims.Items {
+		if claims.Items[i].Status.ProviderID == id {
+			return there(&claims.Items[i]), nil
+		}
+	}
+	return nil, why
 }
 
 // List returns all machines of this Kubernetes, and those of existing NodeClaims that another provider made. Karpenter

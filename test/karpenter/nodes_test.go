@@ -226,7 +226,11 @@ func TestANodeOfALostProxmoxNodeIsReplaced(t *testing.T) {
 	s.load(2, "1", true)
 	s.awaitReady(2)
 	s.awaitMachines(2)
-	claim := s.claims()[0]
+	claims := s.claims()
+	claim := claims[0]
+	if claim.Labels[corev1.LabelTopologyZone] == "pve1" { // that is where Proxmox is reached
+		claim = claims[1]
+	}
 	zone := claim.Labels[corev1.LabelTopologyZone]
 	s.pve.Do(func(st *pvesim.State) { st.Nodes[zone].State = pvesim.Offline })
 	// Ten minutes are long: the time at which it was no longer ready is put back.
