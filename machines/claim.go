@@ -12,6 +12,7 @@ import (
 
 	clusterv1alpha1 "k8c.io/machine-controller/sdk/apis/cluster/v1alpha1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/proxplane/proxplane/model"
@@ -27,13 +28,15 @@ var errDeleted = errors.New("its Machine is being deleted")
 // isn't worth another write.
 func (f *fleet) claim(ctx context.Context, b *berth, owner model.Owner, vmid int, node string) error {
 	if owner.Kind != Kind {
-		return f.claimCopy(ctx, b, owner)
+		return retry.RetryOnConflict(retry.DefaultRetry, func() error { return f.claimCopy(ctx, b, owner) })
 	}
 	err := f.claimAsRead(ctx, f.cached, b, owner, vmid, node)
-	if err != nil && !errors.Is(err, errDeleted) && !errors.Is(err, errLost) { // the cache was late, perhaps
-		err = f.claimAsRead(ctx, f.direct, b, owner, vmid, node)
+	if err == nil || errors.Is(err, errDeleted) || errors.Is(err, errLost) {
+		return err
 	}
-	return err
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error { // the cache was late, perhaps
+		return f.claimAsRead(ctx, f.direct, b, owner, vmid, node)
+	})
 }
 
 // claimAsRead is the same for a Machine that is as a reader has it.

@@ -1,6 +1,7 @@
 package machines
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/site"
@@ -314,6 +316,36 @@ func TestAMachineOfAnotherProviderSaysWhoRemovesIt(t *testing.T) {
 		}
 		if !l.warned("is removed by machine-controller, which doesn't run") {
 			t.Error("nobody says so")
+		}
+	})
+}
+
+// Somebody who writes a Machine just when its VMID is written down doesn't hold it up.
+func TestAClaimThatMeetsAnotherWrite(t *testing.T) {
+	inLab(t, labWorld(), nil, func(t *testing.T, l *lab) {
+		writes := 0
+		works := l.direct
+		direct := interceptor.NewClient(works.(client.WithWatch), interceptor.Funcs{
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+				if m, ok := o.(*clusterv1alpha1.Machine); ok && writes < 3 && m.Status.ProviderStatus != nil {
+					writes++
+					l.edit(m.Name, func(m *clusterv1alpha1.Machine) { m.Annotations = map[string]string{"seen": fmt.Sprint(writes)} })
+				}
+				return c.Patch(ctx, o, patch, opts...)
+			},
+		})
+		l.close()
+		l.begin(l.Options, works)
+		l.fleet.direct = direct
+		l.add(machineOf("md-1"))
+		m := l.until("md-1", "it runs", inPhase(phaseJoining))
+		if writes != 3 || m.Annotations["seen"] != "3" || len(l.vms()) != 1 {
+			t.Errorf("%d writes, %v, %v", writes, m.Annotations, l.vms())
+		}
+		for len(l.said.Events) > 0 {
+			if e := <-l.said.Events; strings.HasPrefix(e, "Warning") {
+				t.Errorf("there is a warning: %s", e)
+			}
 		}
 	})
 }
