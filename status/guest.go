@@ -207,6 +207,14 @@ func VMTable(list []VM) Table {
 	return t
 }
 
+// readiness is whether a machine is ready, for those that are still to be something.
+func (v VM) readiness() string {
+	if v.Reason == model.ReasonGone {
+		return "-"
+	}
+	return yesNo(v.Ready != nil && *v.Ready)
+}
+
 // SummaryTable lists wanted guests and whether they are ready, for the end of an apply.
 func SummaryTable(list []VM) Table {
 	t := Table{Columns: []Column{
@@ -217,7 +225,7 @@ func SummaryTable(list []VM) Table {
 	}}
 	for _, v := range list {
 		t.Rows = append(t.Rows, []string{
-			v.Name, v.state(), v.Node, v.id(), v.address(), yesNo(v.Ready != nil && *v.Ready), v.Message,
+			v.Name, v.state(), v.Node, v.id(), v.address(), v.readiness(), v.Message,
 			v.cpus(), sizeOrNone(v.Memory), sizeOrNone(v.Disk), strings.Join(v.Tags, ","), v.Object, v.Set,
 		})
 	}
