@@ -1,6 +1,7 @@
 package terraform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,9 @@ func foreseen(owners []model.Owner, vms []model.VM, objects []plan.Object, was [
 			if another := vms[wanted].VMID; another != 0 && slices.ContainsFunc(objects[at].Steps, func(s plan.Step) bool { return s.Effect == plan.Replace }) {
 				m.VMID = types.Int64Value(int64(another))
 			}
+			if m.VMID.IsUnknown() && beingMade(objects[at]) {
+				m.VMID = types.Int64Value(int64(cmp.Or(vms[wanted].VMID, vms[wanted].Remembered, firstChoice(vms[wanted]))))
+			}
 			m.MACs, m.Node = decided(vms[wanted], objects[at])
 		}
 		if at >= 0 && before >= 0 && was[before].VMID.Equal(m.VMID) {
@@ -78,16 +82,22 @@ func foreseen(owners []model.Owner, vms []model.VM, objects []plan.Object, was [
 // where nobody says otherwise, and its node, if it may be on one only.
 func decided(v model.VM, o plan.Object) (addresses types.List, node types.String) {
 	addresses, node = types.ListUnknown(types.StringType), types.StringUnknown()
-	if !slices.ContainsFunc(o.Steps, func(s plan.Step) bool { return model.FactsOf(s.Action).Makes }) {
+	if !beingMade(o) && !slices.ContainsFunc(o.Steps, func(s plan.Step) bool { return model.FactsOf(s.Action).Makes }) {
 		return addresses, node
 	}
 	if list := macs(v); len(list) > 0 {
 		addresses = texts(list)
 	}
-	if len(v.Place.Nodes) == 1 && o.Node == v.Place.Nodes[0] {
-		node = types.StringValue(o.Node)
+	if len(v.Place.Nodes) == 1 && (o.Node == v.Place.Nodes[0] || beingMade(o)) {
+		node = types.StringValue(v.Place.Nodes[0])
 	}
 	return addresses, node
+}
+
+// beingMade reports whether a guest has the VMID of a machine and doesn't say yet whose it is: likely another process makes the machine. What
+// was known of it before is so still, since Terraform holds the provider to what it planned.
+func beingMade(o plan.Object) bool {
+	return o.VMID == 0 && o.Wait != nil && o.Wait.Reason == model.WaitOwner
 }
 
 // macs are the MAC addresses that a machine is to have, in the order of slots, as Proxmox has them; nil: they aren't all said.

@@ -1,6 +1,7 @@
 package terraform_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -306,4 +307,42 @@ func TestAVMIDIsTakenAfterThePlan(t *testing.T) {
 	if c.conf("other") == nil {
 		t.Error("the other machine is gone")
 	}
+}
+
+// What another process begins to make after the plan doesn't say yet whose it is. What was known when planning is known still: else Terraform
+// would call the provider defective.
+func TestWhatWasPlannedIsKnownWhileAnotherProcessMakesIt(t *testing.T) {
+	const kind = "proxplane_virtual_machine"
+	c := start(t)
+	config := small("web")
+	config["networks"], config["placement"] = []any{values{"name": "lan"}}, values{"node_selector": []any{"pve1"}}
+	s, said := c.plan(c.none(kind), config)
+	if said.failed {
+		t.Fatal(said)
+	}
+	planned := c.plannedMachine(s)
+	if err := c.sim.Call(t.Context(), "POST", "/nodes/pve1/qemu", pve.Params{"vmid": fmt.Sprint(c.plannedVMIDs(s)[0]), "name": "VM-copy", "memory": "512"}); err != nil {
+		t.Fatal(err)
+	}
+	c.sim.Do(func(st *pvesim.State) { sim.VM(st, "VM-copy").Conf["lock"] = "clone" })
+	c.connect(c.login())
+	s, said = c.plan(c.none(kind), config)
+	if now := c.plannedMachine(s); said.failed || now != planned {
+		t.Errorf("it was planned as %s, and is planned as %s\n%s", planned, now, said)
+	}
+}
+
+// plannedMachine is what a plan says of the first machine.
+func (c *client) plannedMachine(s step) string {
+	c.Helper()
+	v, err := s.planned.Unmarshal(c.types[s.of.kind])
+	if err != nil {
+		c.Fatal(err)
+	}
+	var all map[string]tftypes.Value
+	var list []tftypes.Value
+	if err := errors.Join(v.As(&all), all["machines"].As(&list)); err != nil {
+		c.Fatal(err)
+	}
+	return list[0].String()
 }
