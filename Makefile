@@ -1,6 +1,7 @@
 # Two commands matter: `make demo` and `make test`. They need Go and git.
 GO ?= go
-TOOL = $(GO) tool -modfile=tools/go.mod
+# A tool is built by "go tool -n" and run by its path: "go tool" itself succeeds when the tool was killed.
+TOOL = tool() { it=$$($(GO) tool -modfile=tools/go.mod -n $$1) && shift && $$it "$$@"; }; tool
 
 # All is built without a C compiler: what proxplane, its tests and the programs that they need have in common is then compiled once.
 # The race detector alone needs one.
@@ -13,7 +14,7 @@ BUILT   ?= $(shell git show -s --format=%cI HEAD 2>/dev/null)
 CLI = github.com/proxplane/proxplane/cli/version
 STAMP = -X $(CLI).version=$(VERSION) -X $(CLI).commit=$(COMMIT) -X $(CLI).built=$(BUILT)
 
-RELEASE = $(GO) tool -modfile=tools/release/go.mod
+RELEASE = tool() { it=$$($(GO) tool -modfile=tools/release/go.mod -n $$1) && shift && $$it "$$@"; }; tool
 
 .PHONY: release-snapshot release-terraform release-files release-kubernetes release-chart image demo test test-kubernetes test-script test-others test-all tools test-race test-chart test-guest test-guest-nodes test-clients test-terraform test-outside robustness nightly controlplane generate fuzz bench bench-operator bench-terraform bench-karpenter bench-machines bench-sim mutants lint vuln build help
 
@@ -198,9 +199,9 @@ IMAGE_REPO ?=
 image: ## the operator's container image by ko, with its SBOM; to IMAGE_REPO, or into dist/image
 	@mkdir -p dist/sbom
 ifeq ($(IMAGE_REPO),)
-	KO_DOCKER_REPO=proxplane.local $(RELEASE) ko build --bare --push=false --oci-layout-path=dist/image --sbom-dir=dist/sbom ./cmd/proxplane
+	export KO_DOCKER_REPO=proxplane.local; $(RELEASE) ko build --bare --push=false --oci-layout-path=dist/image --sbom-dir=dist/sbom ./cmd/proxplane
 else
-	KO_DOCKER_REPO=$(IMAGE_REPO) $(RELEASE) ko build --bare --tags=$(NUMBER) --platform=linux/amd64,linux/arm64 ./cmd/proxplane
+	export KO_DOCKER_REPO=$(IMAGE_REPO); $(RELEASE) ko build --bare --tags=$(NUMBER) --platform=linux/amd64,linux/arm64 ./cmd/proxplane
 endif
 
 vuln: ## known vulnerabilities in what is linked in, by govulncheck; where its database can't be reached it says so (VULN=required: fails)

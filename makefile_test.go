@@ -1,8 +1,10 @@
 package proxplane_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -76,4 +78,35 @@ func modulesOf(t *testing.T, dir, packages string) map[string]string {
 		}
 	}
 	return versions
+}
+
+// `go tool` exits with 0 when the tool was killed, for want of memory, say: a linter that found
+// nothing since it was killed isn't a clean run.
+func TestAToolThatIsKilledFailsMake(t *testing.T) {
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"TOOL", "RELEASE"} {
+		line := regexp.MustCompile(`(?m)^` + name + ` = .*$`).FindString(string(text))
+		line = regexp.MustCompile(` -modfile=\S+`).ReplaceAllString(line, "")
+		dir := t.TempDir()
+		for file, text := range map[string]string{
+			"go.mod":       "module killed\n\ngo 1.24\n\ntool killed/tool\n",
+			"tool/main.go": "package main\n\nimport (\n\t\"os\"\n\t\"syscall\"\n)\n\nfunc main() {\n\tif len(os.Args) == 1 {\n\t\t_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)\n\t}\n}\n",
+			"Makefile":     "GO = go\n" + line + "\nwell:\n\t$(" + name + ") tool and good\nkilled:\n\t$(" + name + ") tool\n",
+		} {
+			path := filepath.Join(dir, file)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for target, works := range map[string]bool{"well": true, "killed": false} {
+			cmd := exec.Command("make", "-C", dir, target)
+			cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0")
+			if out, err := cmd.CombinedOutput(); (err == nil) != works {
+				t.Errorf("%s, %s: %v\n%s", name, target, err, out)
+			}
+		}
+	}
 }
