@@ -114,6 +114,7 @@ func wishes() map[string]wish {
 		"VM.Hold":            {exempt: "it says that nothing may be done"},
 		"VM.Retain":          {exempt: "it says what is done when the object goes"},
 		"VM.LeftOver":        {exempt: "it says why the object goes"},
+		"VM.Surplus":         {exempt: "the operator says that there are more guests than the count"},
 		"VM.Released":        {exempt: "it says what is done when the object goes"},
 		"VM.Destroy":         {exempt: "it says what is done when the object goes"},
 		"VM.ShutdownTimeout": {exempt: "it says how a guest is stopped"},
