@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -82,7 +83,7 @@ func releaseOf(t *testing.T, parts nodeParts, suffix string) release {
 		files["share/rke2/bin/"+name] = set.Path(name)
 	}
 	rke2 := filepath.Join(t.TempDir(), "rke2")
-	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", rke2, "./rke2")
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-ldflags", "-s -w", "-o", rke2, "./rke2")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the stand-in: %v\n%s", err, out)
@@ -101,8 +102,8 @@ func releaseOf(t *testing.T, parts nodeParts, suffix string) release {
 		t.Fatal(err)
 	}
 	a := tar.NewWriter(z)
-	for name, from := range files {
-		data, err := os.ReadFile(from)
+	for _, name := range slices.Sorted(maps.Keys(files)) { // a cluster that is kept knows the archive's checksum
+		data, err := os.ReadFile(files[name])
 		if err != nil {
 			t.Fatal(err)
 		}
