@@ -128,7 +128,7 @@ func TestAProviderMovesToAnotherAddress(t *testing.T) {
 	s.apply(machine("web"))
 	s.waitFor("--for=condition=Ready", "vm/web")
 	s.kubectl("patch", "provider", "proxmox", "--type=merge", "-p", `{"spec":{"endpoint":"https://127.0.0.1:9"}}`)
-	s.waits("provider/proxmox", "so the former connection goes on: .*connection refused")
+	s.waits("provider/proxmox", "so the former one stays in use: .*connection refused")
 	// One that takes connections and says nothing isn't taken for good.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -138,7 +138,7 @@ func TestAProviderMovesToAnotherAddress(t *testing.T) {
 	s.kubectl("patch", "provider", "proxmox", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"endpoint":%q}}`, s.pve.Endpoint))
 	s.waitFor("--for=condition=Ready", "provider/proxmox")
 	s.kubectl("patch", "provider", "proxmox", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"endpoint":"https://%s"}}`, l.Addr()))
-	s.waits("provider/proxmox", "is being tried|the former connection goes on")
+	s.waits("provider/proxmox", "is being tried|the former (connection goes on|one stays in use)")
 	s.apply(machine("meanwhile"))
 	s.waitFor("--for=condition=Ready", "vm/meanwhile")
 	s.kubectl("delete", "vm", "meanwhile", "--timeout", patience.String())
