@@ -85,9 +85,9 @@ func (o *Observer) noticeTasks(at time.Time, tasks []pve.TaskInfo) {
 			rec.forgetSince(at)
 			rec.touch(at)
 		}
-		if changesPower(task.Type) && time.Since(t.EndTime) < 2*lag {
+		if ended := o.client.Local(t.EndTime); changesPower(task.Type) && time.Since(ended) < 2*lag {
 			rec.shaky = at
-			if t.EndTime.Add(time.Second).After(rec.statusAt) {
+			if ended.Add(time.Second).After(rec.statusAt) {
 				rec.status = "" // it was read before that
 			}
 		}

@@ -15,6 +15,11 @@ func (c *Client) Now() time.Time {
 	return c.core.cfg.Clock.Now().Add(time.Duration(c.core.ahead.Load()))
 }
 
+// Local is what this computer's clock said at a time by Proxmox' clock.
+func (c *Client) Local(t time.Time) time.Time {
+	return t.Add(-time.Duration(c.core.ahead.Load()))
+}
+
 // hearClock notes what an answer says the time is.
 func (c *core) hearClock(date string) {
 	at, err := http.ParseTime(date)

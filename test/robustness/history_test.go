@@ -98,6 +98,9 @@ func (h *history) String() string {
 	if w.wire {
 		b.WriteString(", over HTTP")
 	}
+	if w.clock != 0 {
+		fmt.Fprintf(&b, ", clock ahead by %v", time.Duration(w.clock))
+	}
 	b.WriteString("\n")
 	for i, e := range h.events {
 		fmt.Fprintf(&b, "  %2d. after %v: %s\n", i, e.after, e.what)

@@ -77,7 +77,7 @@ func liveThrough(h *history, shown *atomic.Pointer[trace]) result {
 	shown.Store(r.trace)
 	defer close(r.done)
 	defer r.endless()()
-	sim, err := pvesim.New(&h.world.World, pvesim.WithSeed(h.seed), pvesim.WithInternet(pvesim.BootableImages{}))
+	sim, err := pvesim.New(&h.world.World, pvesim.WithSeed(h.seed), pvesim.WithClock(h.world.clock), pvesim.WithInternet(pvesim.BootableImages{}))
 	if err != nil {
 		panic(err)
 	}

@@ -40,6 +40,7 @@ type world struct {
 	keys  model.Keys
 	sets  int  // how many sets of manifests there are
 	crowd bool // many machines are wanted at once
+	clock wrongClock
 }
 
 func drawWorld(seed uint64) *world {
@@ -63,6 +64,7 @@ func drawWorld(seed uint64) *world {
 	if newDice(seed, "keys").chance(0.6) {
 		w.keys = model.Keys{[]byte("correct-horse-battery-staple-key")}
 	}
+	w.clock = drawClock(newDice(seed, "clock"))
 	return w
 }
 
