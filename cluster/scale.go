@@ -186,13 +186,16 @@ func (w *Work) destroyMachines(ctx context.Context, c *Cluster, list ...Member) 
 	return next, err
 }
 
-// Destroy destroys all machines of a cluster; with cleanup also their image.
-func (w *Work) Destroy(ctx context.Context, name string, cleanup bool) (int, error) {
+// Destroy destroys all machines of a cluster if agree agrees to how many that are; with cleanup also their image.
+func (w *Work) Destroy(ctx context.Context, name string, cleanup bool, agree func(machines int) error) (int, error) {
 	c, err := Find(ctx, w.Site, w.In, name)
 	if err != nil && (c == nil || !errors.Is(err, ErrNoCluster)) {
 		return 0, err
 	}
 	if err != nil && len(c.Members) == 0 && !cleanup {
+		return 0, err
+	}
+	if err := agree(len(c.Members)); err != nil {
 		return 0, err
 	}
 	want := model.Desired{Door: Door, Set: name, Range: model.DefaultRange, Prune: true}

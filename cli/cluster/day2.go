@@ -252,14 +252,14 @@ otherwise.`,
 		Args: command.TakesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return w.work(cmd.Context(), u, func(ctx context.Context, _ *target.Site, work *cluster.Work) error {
-				what := "All machines of cluster " + w.cluster + " will be destroyed"
-				if !force && !u.Asks() {
-					return ui.Advise(errors.New(what+", and there is no terminal to confirm on"), "If that is what you want, add --force.")
+				agree := func(count int) error {
+					what := "Cluster " + w.cluster + " with " + machines(count) + " will be destroyed"
+					if !force && !u.Asks() {
+						return ui.Advise(errors.New(what+", and there is no terminal to confirm on"), "If that is what you want, add --force.")
+					}
+					return u.Agree(ctx, force, what)
 				}
-				if err := u.Agree(ctx, force, what); err != nil {
-					return err
-				}
-				n, err := work.Destroy(ctx, w.cluster, cleanup)
+				n, err := work.Destroy(ctx, w.cluster, cleanup, agree)
 				if err == nil && w.output == "" {
 					u.Say("Cluster %s is gone: %s destroyed.", w.cluster, machines(n))
 				}
