@@ -15,7 +15,11 @@ func drawClock(d dice) wrongClock {
 	if !d.chance(*wrongClocks) {
 		return 0
 	}
-	return wrongClock(pick[time.Duration](d, -1, 1) * d.between(5*time.Second, 10*time.Minute).Truncate(time.Second))
+	ahead := d.between(5*time.Second, 10*time.Minute).Truncate(time.Second)
+	if d.chance(0.5) {
+		ahead = -ahead
+	}
+	return wrongClock(ahead)
 }
 
 func (c wrongClock) Now() time.Time { return time.Now().Add(time.Duration(c)) }

@@ -18,10 +18,10 @@ func (f *CPUFlags) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	var text string
-	if err := json.Unmarshal(data, &text); err != nil {
-		*f = CPUFlags{string(data)}
+	if json.Unmarshal(data, &text) == nil {
+		*f = strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == ',' || c == ';' })
 		return nil
 	}
-	*f = strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == ',' || c == ';' })
+	*f = CPUFlags{string(data)}
 	return nil
 }
