@@ -41,7 +41,13 @@ func (l *lists) read(id int, settings ...pve.PendingSetting) {
 
 func inLists(t *testing.T, test func(t *testing.T, l *lists)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(t, &lists{o: New(nil)}) })
+	synctest.Test(t, func(t *testing.T) {
+		client, err := pve.New(pve.Config{Endpoints: []string{"https://pve.test:8006"}, Credentials: pve.Password("root@pam", "secret")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, &lists{o: New(client)})
+	})
 }
 
 func running(tags string) pve.Resource {

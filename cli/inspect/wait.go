@@ -26,12 +26,13 @@ type awaiting struct {
 	target.Selection
 	state   string
 	timeout time.Duration
-	seen    map[string]int // VMIDs of the machines that were there, by name
+	seen    map[string]int  // VMIDs of the machines that were there, by name
+	missed  map[string]bool // names that no machine had when each was asked for its own
 }
 
 // NewWait is `proxplane wait`.
 func NewWait(u *ui.UI) *cobra.Command {
-	w := &awaiting{seen: map[string]int{}}
+	w := &awaiting{seen: map[string]int{}, missed: map[string]bool{}}
 	cmd := &cobra.Command{
 		Use:   "wait vm/NAME…|-l LABELS --for ready|off|gone|address",
 		Short: "Wait until machines are ready, off or gone",
@@ -189,9 +190,15 @@ func (w *awaiting) find(ctx context.Context, c *target.Site, have *model.Observe
 			return now, nil
 		}
 	}
-	if g != nil || w.state == "gone" && errors.Is(err, target.ErrNoGuest) {
-		return c.Guest(ctx, name)
+	absent := errors.Is(err, target.ErrNoGuest)
+	switch {
+	case err != nil && !absent:
+		return nil, err
+	case absent && w.missed[name] && w.state != "gone":
+		return nil, err // one that is made later is found once lists have it
 	}
+	g, err = c.Guest(ctx, name)
+	w.missed[name] = errors.Is(err, target.ErrNoGuest)
 	return g, err
 }
 
