@@ -28,7 +28,7 @@ func pages(t *testing.T) map[string]string {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (path == ".git" || path == "bin" || d.Name() == "testdata"): // in a worktree .git is a file
+		case d.IsDir() && (notOurs(path) || d.Name() == "testdata"):
 			return fs.SkipDir
 		case filepath.Ext(path) != ".md":
 			return nil
@@ -44,6 +44,11 @@ func pages(t *testing.T) map[string]string {
 		t.Fatal("README.md or docs/ARCHITECTURE.md wasn't found")
 	}
 	return found
+}
+
+// notOurs reports whether a folder has what git keeps, or what make has built. In a worktree .git is a file.
+func notOurs(path string) bool {
+	return slices.Contains([]string{".git", "bin", "dist", ".cache"}, path)
 }
 
 // anchors are what links to a page's headings end with, as GitHub makes them.
