@@ -124,7 +124,7 @@ func holds(boot spec.FirstBoot, text string) bool {
 }
 
 // check says what is wrong with the first-boot data of a class whose machines are made as a sample is; nil: nothing.
-func (b *bootData) check(ctx context.Context, class *api.ProxmoxNodeClass, sample func() made) error {
+func (b *bootData) check(ctx context.Context, class *api.ProxmoxNodeClass, sample func() (m made, known bool)) error {
 	o := class.Spec.MetadataOptions
 	if o == nil || o.Type != api.MetadataCDROM {
 		return nil
@@ -133,13 +133,32 @@ func (b *bootData) check(ctx context.Context, class *api.ProxmoxNodeClass, sampl
 	if err != nil {
 		return err
 	}
-	what, size := sample(), Grid()[0]
-	m, _ := what.machine(model.Owner{Key: model.Key{Kind: kindNodeClaim, Name: "node"}}, spec.Cluster{}, inPlaceOf(class))
+	what, known := sample()
+	size := Grid()[0]
+	what.CPUs, what.Memory = size.cpus(), size.memory()
+	m, cluster := what.machine(model.Owner{Key: model.Key{Kind: kindNodeClaim, Name: "node"}}, spec.Cluster{}, inPlaceOf(class))
 	in := b.values("node", class, what, size, m)
 	in.Values = values
 	in.Kubernetes.BootstrapToken = "abcdef.0123456789abcdef"
-	_, err = render(parts, in)
-	return err
+	if m.FirstBoot, err = render(parts, in); err != nil || !known { // which variables there are depends on the interfaces
+		return err
+	}
+	return wrongText(cluster, m)
+}
+
+// wrongText says what is wrong with the text of a machine's first-boot data, once it is filled in; nil: nothing. What else is wrong with the machine is said elsewhere.
+func wrongText(cluster *spec.Cluster, m spec.Machine) error {
+	_, _, err := spec.VM(cluster, m)
+	var list spec.Errors
+	if !errors.As(err, &list) {
+		return nil
+	}
+	for _, one := range list {
+		if strings.HasPrefix(one.Field, "userData") && one.Line > 0 {
+			return fmt.Errorf("the template, filled in, isn't valid: %s", wordsOf.Replace((&spec.Error{Field: one.Field, Line: one.Line, Text: one.Text}).Error()))
+		}
+	}
+	return nil
 }
 
 // read reads the templates and the values of a class.

@@ -97,16 +97,16 @@ func (p *CloudProvider) inheritedBy(ctx context.Context, r *Region, class *api.P
 	return nil
 }
 
-// sample is what a machine of a class could be made from, to check first-boot data by.
-func (p *CloudProvider) sample(ctx context.Context, class *api.ProxmoxNodeClass, t source) made {
-	m := made{Region: "region", Zone: "zone", UUID: "00000000-0000-0000-0000-000000000000"}
+// sample is what a machine of a class could be made from, to check first-boot data by; known: its interfaces are those of the template.
+func (p *CloudProvider) sample(ctx context.Context, class *api.ProxmoxNodeClass, t source) (m made, known bool) {
+	m = made{Region: "region", Zone: "zone", UUID: "00000000-0000-0000-0000-000000000000"}
 	if managed, ok := t.(*api.ProxmoxTemplate); ok {
 		m.Template = &managed.Spec // templates may name its interfaces
-		return m
+		return m, true
 	}
 	m.Interfaces = []inherited{{Network: api.Network{Name: "net0", Bridge: "vmbr0"}}} // if it can't be read now
 	if t == nil {
-		return m
+		return m, false
 	}
 	for _, z := range statusOf(t).Zones {
 		region, rest, _ := strings.Cut(z, "/")
@@ -117,10 +117,10 @@ func (p *CloudProvider) sample(ctx context.Context, class *api.ProxmoxNodeClass,
 		}
 		m.VMID = templateIn(statusOf(t).Zones, region, node)
 		if err := p.inheritedBy(ctx, r, class, &m); err == nil {
-			break
+			return m, true
 		}
 	}
-	return m
+	return m, false
 }
 
 // withOptions gives the interfaces of a machine what they have of the template and no field says.

@@ -79,7 +79,7 @@ func (c *classes) look(ctx context.Context, class *api.ProxmoxNodeClass) error {
 		return err
 	}
 	conditions := class.StatusConditions()
-	if err := c.provider.boot.check(ctx, class, func() made { return c.provider.sample(ctx, class, t) }); err != nil {
+	if err := c.provider.boot.check(ctx, class, func() (made, bool) { return c.provider.sample(ctx, class, t) }); err != nil {
 		conditions.SetFalse(api.ConditionInstanceMetadataOptionsReady, "Invalid", err.Error())
 	} else {
 		conditions.SetTrue(api.ConditionInstanceMetadataOptionsReady)

@@ -195,6 +195,9 @@ func TestWhatCantBeMadeIsACondition(t *testing.T) {
 		"user-data that doesn't compile": {change: func(_ *api.ProxmoxTemplate, c *api.ProxmoxNodeClass) {
 			c.Spec.MetadataOptions.TemplatesRef.Name = "broken"
 		}, want: "the template isn't valid: user-data:3: unclosed action started at user-data:2"},
+		"user-data that is no YAML": {change: func(_ *api.ProxmoxTemplate, c *api.ProxmoxNodeClass) {
+			c.Spec.MetadataOptions.TemplatesRef.Name = "unreadable"
+		}, want: "the template, filled in, isn't valid: user-data: line 3: it can't be read"},
 		"region that doesn't exist":     {change: func(o *api.ProxmoxTemplate, _ *api.ProxmoxNodeClass) { o.Spec.Region = "moon" }, want: "there is no region moon"},
 		"region of the class":           {change: func(_ *api.ProxmoxTemplate, c *api.ProxmoxNodeClass) { c.Spec.Region = "moon" }, want: "there is no region moon"},
 		"template that doesn't exist":   {change: func(_ *api.ProxmoxTemplate, c *api.ProxmoxNodeClass) { c.Spec.InstanceTemplateRef.Name = "other" }, want: "there is no ProxmoxTemplate other"},
@@ -213,7 +216,9 @@ func TestWhatCantBeMadeIsACondition(t *testing.T) {
 			o, cl := fromYAML(t, page), class(api.KindTemplate)
 			c.change(o, cl)
 			broken := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "broken"}, Data: map[string][]byte{"user-data": []byte("#cloud-config\nhostname: {{ .Metadata.Hostname\n")}}
-			inLab(t, w, append(talos()[2:], o, cl, broken), func(t *testing.T, l *lab) {
+			unreadable := broken.DeepCopy()
+			unreadable.Name, unreadable.Data["user-data"] = "unreadable", []byte("#cloud-config\nruncmd:\n- [\"{{ .Metadata.Hostname }}\"] vendor-data: |\n")
+			inLab(t, w, append(talos()[2:], o, cl, broken, unreadable), func(t *testing.T, l *lab) {
 				before := l.volumes()
 				if c.fault.Task != "" {
 					if _, err := l.sim.AddFault(c.fault); err != nil {
