@@ -94,7 +94,7 @@ test-guest: tools ## guests that really boot, Debian with cloud-init and Ignitio
 STAGES ?= RealKubelet|RealParts
 KEEP ?=
 THROUGH ?=
-test-guest-nodes: tools controlplane ## guests that become nodes of Kubernetes: a real kubelet with Debian's containerd by our user-data, and a cluster from one file with the real programs where RKE2 has them (emulated: many minutes; builds a kubelet and a Debian once)
+test-guest-nodes: tools controlplane ## guests that become nodes of Kubernetes: a real kubelet with Debian's containerd by our user-data, for MachineDeployments and for Karpenter by kubeadm, and a cluster from one file with the real programs where RKE2 has them (emulated: many minutes; builds a kubelet and a Debian once)
 	$(GO) test -count=1 -v -timeout 240m -run '$(STAGES)' ./test/guest -nodes -patience 30m $(if $(KEEP),-keep $(KEEP)) $(if $(THROUGH),-through)
 
 test-clients: ## OpenTofu and go-proxmox against the simulator, and kube-vip's generator (builds them once, some minutes)

@@ -69,17 +69,17 @@ type kubernetes struct {
 	*controlplane.Plane
 	l       *lab
 	m       *mirror
-	kubelet *tool.Set // that guests install
+	release *tool.Set // that guests install
 }
 
-// newKubernetes starts one, with a mirror that has what nodes fetch.
-func newKubernetes(l *lab, parts nodeParts) *kubernetes {
+// newKubernetes starts one, with a mirror that has what nodes fetch: programs of a release of Kubernetes, and plugins.
+func newKubernetes(l *lab, parts nodeParts, programs ...string) *kubernetes {
 	t := l.t
 	t.Helper()
-	nodes, err := tool.Open(t.Context(), "kubernetes")
+	release, err := tool.Open(t.Context(), "kubernetes")
 	if err == nil {
-		nodes = nodes.Only("kubelet")
-		err = nodes.Build(t.Context(), os.Stderr)
+		release = release.Only(programs...)
+		err = release.Build(t.Context(), os.Stderr)
 	}
 	need.None(t, err)
 	plane, err := controlplane.Start(t.Context(), l.dir)
@@ -94,22 +94,24 @@ func newKubernetes(l *lab, parts nodeParts) *kubernetes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &kubernetes{Plane: plane, l: l, m: newMirror(t), kubelet: nodes}
+	k := &kubernetes{Plane: plane, l: l, m: newMirror(t), release: release}
 	l.offer(map[uint16]string{443: k.m.address, 6443: at.Host})
-	kubelet, err := os.ReadFile(nodes.Path("kubelet"))
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range programs {
+		program, err := os.ReadFile(release.Path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.m.put(k.releases(name), program, k.releases(name)+".sha256")
 	}
-	k.m.put(kubeletAt(nodes), kubelet, kubeletAt(nodes)+".sha256")
 	k.m.put(pluginsAt(parts), archived(t, map[string]string{
 		"./loopback": parts.cni.Path("loopback"), "./bridge": parts.cni.Path("bridge"), "./host-local": parts.cni.Path("host-local"),
 	}), pluginsAt(parts)+".sha256")
 	return k
 }
 
-// kubeletAt is where a release of Kubernetes has its kubelet.
-func kubeletAt(nodes *tool.Set) string {
-	return "dl.k8s.io/release/v" + nodes.Version + "/bin/linux/amd64/kubelet"
+// releases is where a release of Kubernetes has a program.
+func (k *kubernetes) releases(program string) string {
+	return "dl.k8s.io/release/v" + k.release.Version + "/bin/linux/amd64/" + program
 }
 
 // pluginsAt is where a release of CNI's plugins is.
@@ -169,6 +171,50 @@ func (k *kubernetes) operate(args ...string) {
 	})
 }
 
+// starts waits until there is an object of a kind that has a machine of its name, and that machine runs. It returns the name.
+func (k *kubernetes) starts(kind string) (name string) {
+	k.l.t.Helper()
+	k.l.eventually("a machine", func(context.Context) (err error) {
+		if name, err = k.kubectl("", "get", kind, "-o", "jsonpath={.items[0].metadata.name}"); err != nil {
+			return err
+		}
+		k.l.sim.Do(func(st *pvesim.State) {
+			err = errors.New("there is none")
+			for _, vm := range st.VMs {
+				if vm.Name() == name && vm.Run != nil {
+					err = nil
+				}
+			}
+		})
+		return err
+	})
+	return name
+}
+
+// hasCertificates waits until the kubelet of a guest has those that were approved: for the API server, and for those who ask the kubelet.
+func (k *kubernetes) hasCertificates(name string) {
+	k.l.t.Helper()
+	k.l.eventually("certificates", func(ctx context.Context) error {
+		got, err := k.l.exec(ctx, k.l.vm(name), "ls /var/lib/kubelet/pki")
+		if err == nil && (!strings.Contains(got.Out, "kubelet-client-current.pem") || !strings.Contains(got.Out, "kubelet-server-current.pem")) {
+			err = fmt.Errorf("there are %s", got.Out)
+		}
+		return err
+	})
+}
+
+// hasNoTokens waits until no bootstrap token is left.
+func (k *kubernetes) hasNoTokens() {
+	k.l.t.Helper()
+	k.l.eventually("no token is left", func(context.Context) error {
+		out, err := k.kubectl("", "get", "secrets", "-n", "kube-system", "--field-selector", "type=bootstrap.kubernetes.io/token", "-o", "name")
+		if err == nil && out != "" {
+			err = errors.New(out)
+		}
+		return err
+	})
+}
+
 // network is what a network plugin leaves on a node, which here nobody installs.
 const network = `{"cniVersion": "1.0.0", "name": "pods", "plugins": [{"type": "bridge", "bridge": "cni0", "isGateway": true,
 "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.85.0.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}}]}`
@@ -198,7 +244,7 @@ func (k *kubernetes) joins(name string, began time.Time) {
 func TestARealKubeletJoinsByOurUserData(t *testing.T) {
 	w, parts := nodeWorld(t)
 	l := newLab(t, w)
-	k := newKubernetes(l, parts)
+	k := newKubernetes(l, parts, "kubelet")
 	if err := k.Define(t.Context(), "../../deploy/crds/machines"); err != nil {
 		t.Fatal(err)
 	}
@@ -237,29 +283,15 @@ spec:
             ciStorageName: local
             networks: [{bridge: vmbr0}]
           operatingSystem: debian
-`, tokenSecret, k.kubelet.Version, l.endpoint, l.print))
-	name := ""
-	l.eventually("a machine", func(context.Context) (err error) {
-		if name, err = k.kubectl("", "get", "machines", "-o", "jsonpath={.items[0].metadata.name}"); err != nil {
-			return err
-		}
-		l.sim.Do(func(st *pvesim.State) {
-			err = errors.New("there is none")
-			for _, vm := range st.VMs {
-				if vm.Name() == name && vm.Run != nil {
-					err = nil
-				}
-			}
-		})
-		return err
-	})
+`, tokenSecret, k.release.Version, l.endpoint, l.print))
+	name := k.starts("machines")
 	k.joins(name, began)
-	k.m.wasAsked(t, kubeletAt(k.kubelet))
+	k.m.wasAsked(t, k.releases("kubelet"))
 	k.m.wasAsked(t, pluginsAt(parts))
 
 	// It is the node that the Machine says.
 	out, err := k.kubectl("", "get", "node", name, "-o", `jsonpath={.status.nodeInfo.kubeletVersion} {.status.nodeInfo.osImage} {.metadata.labels.pool} {.spec.taints[?(@.key=="dedicated")].value}`)
-	if err != nil || !strings.HasPrefix(out, "v"+k.kubelet.Version+" Debian GNU/Linux") || !strings.HasSuffix(out, " workers workers") {
+	if err != nil || !strings.HasPrefix(out, "v"+k.release.Version+" Debian GNU/Linux") || !strings.HasSuffix(out, " workers workers") {
 		t.Errorf("the node is %q, %v", out, err)
 	}
 	l.eventually("the MachineDeployment", func(context.Context) error {
@@ -269,19 +301,6 @@ spec:
 		}
 		return err
 	})
-	// Its kubelet has the certificates that were approved: for the API server, and for those who ask the kubelet.
-	l.eventually("certificates", func(ctx context.Context) error {
-		got, err := l.exec(ctx, l.vm(name), "ls /var/lib/kubelet/pki")
-		if err == nil && (!strings.Contains(got.Out, "kubelet-client-current.pem") || !strings.Contains(got.Out, "kubelet-server-current.pem")) {
-			err = fmt.Errorf("there are %s", got.Out)
-		}
-		return err
-	})
-	l.eventually("no token is left", func(context.Context) error {
-		out, err := k.kubectl("", "get", "secrets", "-n", "kube-system", "--field-selector", "type=bootstrap.kubernetes.io/token", "-o", "name")
-		if err == nil && out != "" {
-			err = errors.New(out)
-		}
-		return err
-	})
+	k.hasCertificates(name)
+	k.hasNoTokens()
 }

@@ -190,6 +190,22 @@ func kernelFile(ctx context.Context, deb string) ([]byte, error) {
 	return nil, fmt.Errorf("no kernel in %s", deb)
 }
 
+// KernelConfig returns what Debian's kernel was built with, as its package has it in /boot, and the name of that file.
+func KernelConfig(ctx context.Context) (name string, text []byte, err error) {
+	deb, err := kernelPackage(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	found, err := files(ctx, deb, func(name string) bool { return strings.HasPrefix(name, "boot/config-") })
+	if err != nil {
+		return "", nil, err
+	}
+	for name, text := range found {
+		return path.Base(name), text, nil
+	}
+	return "", nil, fmt.Errorf("no config in %s", deb)
+}
+
 func kernelPackage(ctx context.Context) (string, error) {
 	name, err := depends(ctx, "linux-image-amd64", "linux-image-")
 	if err != nil {
