@@ -15,52 +15,12 @@ import (
 	"github.com/proxplane/proxplane/test/kit/image"
 )
 
-// bakes is the vendor-data by which a plain Debian becomes, before the user-data's commands are run, the image that the
-// example for kubeadm asks for: with containerd, kubelet and kubeadm, set up as their packages and pages have it. The guest
-// is booted from outside, so what its kernel was built with, which kubeadm reads, isn't in /boot either.
-const bakes = `#!/bin/sh
-set -eu
-cd /usr/bin
-for program in kubelet kubeadm; do
-  curl -fsSLO "https://dl.k8s.io/release/v%[1]s/bin/linux/amd64/$program"
-  echo "$(curl -fsSL "https://dl.k8s.io/release/v%[1]s/bin/linux/amd64/$program.sha256")  $program" | sha256sum -c --quiet
-  chmod 755 "$program"
-done
-mkdir -p /opt/cni/bin /etc/cni/net.d /etc/containerd /etc/kubernetes/manifests /etc/systemd/system/kubelet.service.d
-curl -fsSL https://%[2]s | tar -xzC /opt/cni/bin
-curl -fsSL -o /boot/%[3]s https://%[4]s
-[ -e /etc/resolv.conf ] || echo "nameserver 192.168.77.1" >/etc/resolv.conf
-modprobe overlay
-modprobe br_netfilter
-printf 'net.ipv4.ip_forward = 1\nnet.bridge.bridge-nf-call-iptables = 1\n' >/etc/sysctl.d/kubernetes.conf
-sysctl --quiet --load=/etc/sysctl.d/kubernetes.conf
-containerd config default | sed 's/SystemdCgroup = false/SystemdCgroup = true/' >/etc/containerd/config.toml
-cat >/etc/systemd/system/kubelet.service <<'UNIT'
-[Unit]
-Description=kubelet: The Kubernetes Node Agent
-Wants=network-online.target
-After=network-online.target
-[Service]
-ExecStart=/usr/bin/kubelet
-Restart=always
-StartLimitInterval=0
-RestartSec=10
-[Install]
-WantedBy=multi-user.target
-UNIT
-cat >/etc/systemd/system/kubelet.service.d/10-kubeadm.conf <<'UNIT'
-[Service]
-Environment="KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf"
-Environment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml"
-EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
-ExecStart=
-ExecStart=/usr/bin/kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS
-UNIT
-systemctl daemon-reload
-systemctl enable kubelet
-systemctl enable containerd
-systemctl restart containerd
-`
+// here is what a guest of the tests lacks and any other Debian has: name servers, and in /boot what its kernel was built with,
+// which kubeadm reads. The example's script for an image as it comes begins with it.
+const here = "    curl -fsSL -o /boot/%s https://%s\n    echo nameserver 192.168.77.1 >/etc/resolv.conf\n"
+
+// kernelConfigAt is where guests find that.
+const kernelConfigAt = "releases.test/kernel-config"
 
 // initialized is what "kubeadm init" stores for machines that join, beside what every control plane of the tests has.
 const initialized = `apiVersion: v1
@@ -130,17 +90,15 @@ func (k *kubernetes) asKubeadm() {
 	}
 }
 
-// kubeadmExample is the example for kubeadm, with a template of this lab and the first-boot data that make the image what the example asks for.
-func (k *kubernetes) kubeadmExample(parts nodeParts) string {
+// kubeadmExample is the example for kubeadm, with a template and a storage of this lab.
+func (k *kubernetes) kubeadmExample() string {
 	t := k.l.t
 	t.Helper()
 	name, config, err := image.KernelConfig(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	const at = "releases.test/kernel-config"
-	k.m.put(at, config, "")
-	script := fmt.Sprintf(bakes, k.release.Version, pluginsAt(parts), name, at)
+	k.m.put(kernelConfigAt, config, "")
 	text, err := os.ReadFile("../../examples/karpenter/kubeadm/nodes.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +107,8 @@ func (k *kubernetes) kubeadmExample(parts nodeParts) string {
 	if len(docs) != 5 {
 		t.Fatalf("the example has %d objects", len(docs))
 	}
-	docs[0] += "\n  vendor-data: |\n    " + strings.ReplaceAll(strings.TrimSpace(script), "\n", "\n    ")
+	const begins = "\n    set -eu\n"
+	docs[0] = strings.Replace(docs[0], begins, begins+fmt.Sprintf(here, name, kernelConfigAt), 1)
 	docs[2] = `apiVersion: karpenter.proxmox.sinextra.dev/v1alpha1
 kind: ProxmoxUnmanagedTemplate
 metadata: {name: kubeadm}
@@ -188,7 +147,7 @@ kind: Provider
 metadata: {name: lab, namespace: default}
 spec: {type: proxmox, endpoint: %q, fingerprint: %q, credentialSecretRef: {name: proxmox}}
 ---
-`, tokenSecret, l.endpoint, l.print) + k.kubeadmExample(parts))
+`, tokenSecret, l.endpoint, l.print) + k.kubeadmExample())
 	began := time.Now()
 	k.apply(`apiVersion: v1
 kind: Pod
@@ -201,7 +160,9 @@ spec:
 	took := func(what string) { t.Logf("%s: %s after %s", name, what, time.Since(began).Round(time.Second)) }
 	took("its machine is started")
 	k.joins(name, began)
-	k.m.wasAsked(t, k.releases("kubeadm"))
+	for _, fetched := range []string{kernelConfigAt, k.releases("kubelet"), k.releases("kubeadm"), pluginsAt(parts)} {
+		k.m.wasAsked(t, fetched)
+	}
 
 	k.shows("nodeclaim/"+name, `{.status.conditions[?(@.type=="Registered")].status} {.status.conditions[?(@.type=="Initialized")].status} {.status.conditions[?(@.type=="Ready")].status} {.status.nodeName}`,
 		"True True True "+name)
