@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"sync"
 	"time"
@@ -40,6 +41,7 @@ func (b *Brief) Get(ctx context.Context, key client.ObjectKey, o client.Object, 
 		if b.known == nil {
 			b.known = map[string]read{}
 		}
+		maps.DeleteFunc(b.known, func(_ string, r read) bool { return time.Since(r.at) >= b.Age })
 		have = read{o.DeepCopyObject().(client.Object), err, time.Now()}
 		b.known[name] = have
 	}

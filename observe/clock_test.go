@@ -2,7 +2,6 @@ package observe_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/proxplane/proxplane/model"
@@ -11,29 +10,12 @@ import (
 	"github.com/proxplane/proxplane/pvesim"
 )
 
-// wrongClock is that of nodes that think it is another time.
-type wrongClock time.Duration
-
-func (c wrongClock) Now() time.Time { return time.Now().Add(time.Duration(c)) }
-
-func (c wrongClock) After(d time.Duration) (<-chan time.Time, func()) {
-	t := time.NewTimer(d)
-	return t.C, func() { t.Stop() }
-}
-
 // Lists are a status round late about guests that have just started. When that was is said by the clocks of nodes, which may be
 // wrong by minutes.
 func TestListsAreLateByOurClock(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"right": 0, "ahead": 5 * time.Minute, "behind": -5 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				sim, err := pvesim.New(world(1), pvesim.WithClock(wrongClock(ahead)))
-				if err != nil {
-					t.Fatal(err)
-				}
-				l := &lab{t: t, sim: sim}
-				defer l.sim.Close()
-				l.client = l.connect(pve.Password("root@pam", "secret"))
+			inLab(t, world(1), func(t *testing.T, l *lab) {
 				o := observe.New(l.client)
 				l.start(o, 100)
 				time.Sleep(time.Minute)
@@ -57,7 +39,7 @@ func TestListsAreLateByOurClock(t *testing.T) {
 				if g := o.Snapshot().Guests[100]; g.Status != model.StatusStopped || g.StalePower {
 					t.Errorf("a minute later it is %s (stale: %v)", g.Status, g.StalePower)
 				}
-			})
+			}, pvesim.WithClock(pvesim.AheadClock(ahead)))
 		})
 	}
 }

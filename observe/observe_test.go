@@ -51,10 +51,10 @@ type lab struct {
 	client *pve.Client
 }
 
-func inLab(t *testing.T, w *pvesim.World, test func(t *testing.T, l *lab)) {
+func inLab(t *testing.T, w *pvesim.World, test func(t *testing.T, l *lab), options ...pvesim.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		sim, err := pvesim.New(w)
+		sim, err := pvesim.New(w, options...)
 		if err != nil {
 			t.Fatal(err)
 		}

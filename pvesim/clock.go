@@ -23,6 +23,15 @@ func (realClock) After(d time.Duration) (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
+// AheadClock is by how much a clock is ahead of the real one; negative: it is behind.
+type AheadClock time.Duration
+
+// Now is the time by that clock.
+func (c AheadClock) Now() time.Time { return realClock{}.Now().Add(time.Duration(c)) }
+
+// After is that of the real clock.
+func (c AheadClock) After(d time.Duration) (<-chan time.Time, func()) { return realClock{}.After(d) }
+
 // fastClock runs speed times as fast as the real one, from start on.
 type fastClock struct {
 	start time.Time

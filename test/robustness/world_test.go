@@ -40,7 +40,7 @@ type world struct {
 	keys  model.Keys
 	sets  int  // how many sets of manifests there are
 	crowd bool // many machines are wanted at once
-	clock wrongClock
+	clock pvesim.AheadClock
 }
 
 func drawWorld(seed uint64) *world {
