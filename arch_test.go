@@ -347,23 +347,70 @@ func TestTheProgramHasNothingThatOnlyTestsNeed(t *testing.T) {
 	}
 }
 
+// importedAs returns the name of a package of ours in a file; empty: the file doesn't import it.
+func importedAs(f goFile, pkg string) string {
+	for _, spec := range f.tree.Imports {
+		if name, _ := strconv.Unquote(spec.Path.Value); name != module+pkg {
+			continue
+		}
+		if spec.Name != nil {
+			return spec.Name.Name
+		}
+		return path.Base(pkg)
+	}
+	return ""
+}
+
 // All who work on a Proxmox cluster do so through a site, so that it is asked once for all of
 // them. Doors in Kubernetes try a new login before it takes the place of another one.
 func TestOnlySitesWorkOnClusters(t *testing.T) {
 	tries := map[string]bool{"operator/providerlink.go": true, "machines/berth.go": true}
-	makers := []string{"engine", "observe", "act", "pve"}
 	for _, f := range sources(t) {
 		if f.test || top(f.pkg) == "test" || f.pkg == "site" {
 			continue
 		}
+		for _, maker := range []string{"engine", "observe", "act", "pve"} {
+			name := importedAs(f, maker)
+			if name == "." {
+				t.Errorf("%s imports the names of %s into its own", f.path, maker)
+			}
+			ast.Inspect(f.tree, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok || sel.Sel.Name != "New" {
+					return true
+				}
+				if pkg, ok := sel.X.(*ast.Ident); ok && name != "" && pkg.Name == name && !(maker == "pve" && tries[f.path]) {
+					t.Errorf("%s makes a %s of its own", f.path, maker)
+				}
+				return true
+			})
+		}
+	}
+}
+
+// What doors in Kubernetes share is in package kube, see docs/adr/0021: events, controllers, health. The exceptions are for the
+// controllers of others that run in them.
+func TestDoorsInKubernetesShareOnePiece(t *testing.T) {
+	names := map[string][]string{
+		"GetEventRecorder": nil, "GetEventRecorderFor": {"karpenter/run.go", "machines/quiet.go"}, "NewBroadcaster": nil,
+		"NewManager": {"operator/operator.go", "karpenter/run.go"}, "AddReadyzCheck": nil, "AddHealthzCheck": nil, "RateLimiter": nil,
+	}
+	for _, f := range sources(t) {
+		if f.test || !slices.Contains([]string{"operator", "karpenter", "machines"}, top(f.pkg)) {
+			continue
+		}
+		for _, imp := range f.others {
+			if imp == "sigs.k8s.io/controller-runtime/pkg/controller" || imp == "k8s.io/api/events/v1" {
+				t.Errorf("%s imports %s: package kube has controllers and events of all doors", f.path, imp)
+			}
+		}
 		ast.Inspect(f.tree, func(n ast.Node) bool {
-			sel, ok := n.(*ast.SelectorExpr)
-			if !ok || sel.Sel.Name != "New" {
+			id, ok := n.(*ast.Ident)
+			if !ok {
 				return true
 			}
-			pkg, ok := sel.X.(*ast.Ident)
-			if ok && slices.Contains(makers, pkg.Name) && !(pkg.Name == "pve" && tries[f.path]) {
-				t.Errorf("%s makes a %s of its own", f.path, pkg.Name)
+			if allowed, listed := names[id.Name]; listed && !slices.Contains(allowed, f.path) {
+				t.Errorf("%s uses %s: package kube has that for all doors", f.path, id.Name)
 			}
 			return true
 		})

@@ -1,8 +1,6 @@
 package karpenter
 
 import (
-	"fmt"
-
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -11,7 +9,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
-	"github.com/proxplane/proxplane/kube"
 )
 
 // Reasons of events.
@@ -32,7 +29,7 @@ func (t teller) say(about runtime.Object, kind, reason, action, format string, a
 	if t.recorder == nil {
 		return
 	}
-	t.recorder.Eventf(about, nil, kind, reason, action, "%s", kube.Note(fmt.Sprintf(format, args...)))
+	t.recorder.Eventf(about, nil, kind, reason, action, format, args...)
 }
 
 // turned emits an event if an object has become ready, or isn't any more, or isn't for another reason than before.

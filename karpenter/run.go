@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -76,18 +74,16 @@ type Config struct {
 	// Arguments are for Karpenter itself, such as --batch-idle-duration=2s.
 	Arguments []string
 
-	// LeaderElection is the namespace of the Lease for the leader election; empty: none, or the caller elects the
-	// leader.
-	LeaderElection string
-	// Metrics and Health are addresses to listen on; empty: nowhere.
-	Metrics, Health string
 	// Registry gets the metrics; nil: that of controller-runtime.
 	Registry prometheus.Registerer
 	// Proxmox is the transport of requests to Proxmox; nil: the network.
 	Proxmox http.RoundTripper
 }
 
-// Run works until ctx ends.
+// Run works until ctx ends. The caller elects the leader, and serves metrics and health checks.
+//
+// Karpenter has a manager of its own: its libraries need the scheme of client-go, a context with their options, indexes, and a cache
+// with the objects of all namespaces, where the operator may be limited to some. It runs in the elected replica only.
 func Run(ctx context.Context, cfg Config) error {
 	opts, err := cfg.options()
 	if err != nil {
@@ -98,7 +94,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := define(ctx, cfg.Kubernetes); err != nil {
 		return err
 	}
-	mgr, err := ctrl.NewManager(cfg.Kubernetes, cfg.manager(ctx, logger))
+	mgr, err := ctrl.NewManager(cfg.Kubernetes, managerOptions(ctx, logger))
 	if err != nil {
 		return fmt.Errorf("connect to Kubernetes: %w", err)
 	}
@@ -142,10 +138,10 @@ func (cfg Config) options() (*options.Options, error) {
 	return opts, nil
 }
 
-func (cfg Config) manager(ctx context.Context, logger logr.Logger) manager.Options {
+func managerOptions(ctx context.Context, logger logr.Logger) manager.Options {
 	skip := true // several of them may run in one process, in tests
-	o := manager.Options{
-		Scheme: scheme.Scheme, Logger: logger, HealthProbeBindAddress: cfg.Health, Metrics: metricsserver.Options{BindAddress: "0"},
+	return manager.Options{
+		Scheme: scheme.Scheme, Logger: logger, HealthProbeBindAddress: "0", Metrics: metricsserver.Options{BindAddress: "0"},
 		BaseContext: func() context.Context { return context.WithoutCancel(ctx) },
 		Controller:  config.Controller{SkipNameValidation: &skip},
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
@@ -153,16 +149,6 @@ func (cfg Config) manager(ctx context.Context, logger logr.Logger) manager.Optio
 		}},
 		Client: client.Options{Cache: &client.CacheOptions{DisableFor: uncached}},
 	}
-	if cfg.Health == "" {
-		o.HealthProbeBindAddress = "0"
-	}
-	if cfg.Metrics != "" {
-		o.Metrics.BindAddress = cfg.Metrics
-	}
-	if cfg.LeaderElection != "" {
-		o.LeaderElection, o.LeaderElectionID, o.LeaderElectionNamespace, o.LeaderElectionReleaseOnCancel = true, "proxplane-karpenter", cfg.LeaderElection, true
-	}
-	return o
 }
 
 // provider puts together what Karpenter calls.
@@ -224,12 +210,5 @@ func runKarpenter(ctx context.Context, mgr manager.Manager, p *CloudProvider) er
 			return fmt.Errorf("set up Karpenter: %w", err)
 		}
 	}
-	return errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("caches", func(r *http.Request) error {
-		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
-		defer cancel()
-		if !mgr.GetCache().WaitForCacheSync(ctx) {
-			return errors.New("not all objects were read yet")
-		}
-		return nil
-	}))
+	return nil
 }

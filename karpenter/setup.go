@@ -10,20 +10,16 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
 	karpapis "sigs.k8s.io/karpenter/pkg/apis"
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -45,43 +41,39 @@ const (
 
 // setUp connects our controllers with the manager.
 func setUp(mgr manager.Manager, p *CloudProvider, cfg Config) error {
-	p.events = teller{mgr.GetEventRecorder("proxplane-karpenter")}
-	news := make(chan event.GenericEvent, 1024)
-	feed := &kube.Feed{}
+	events, err := kube.NewEvents(mgr, "proxplane-karpenter")
+	if err != nil {
+		return err
+	}
+	p.events = teller{events}
+	claims, images := &kube.Feed{}, &kube.Feed{}
 	p.regions.changed = func(key model.Key) {
-		if key.Kind == kindNodeClaim {
-			feed.Wake(types.NamespacedName{Name: key.Name})
-		}
-		if key.Kind != api.KindTemplate {
-			return
-		}
-		select {
-		case news <- event.GenericEvent{Object: &api.ProxmoxTemplate{ObjectMeta: metav1.ObjectMeta{Name: key.Name}}}:
-		default: // it is looked at again soon anyway
+		switch key.Kind {
+		case kindNodeClaim:
+			claims.Wake(types.NamespacedName{Name: key.Name})
+		case api.KindTemplate:
+			images.Wake(types.NamespacedName{Name: key.Name})
 		}
 	}
 	byRegion := func(list client.ObjectList) handler.EventHandler { return all(mgr.GetClient(), list) }
 	generation := builder.WithPredicates(predicate.GenerationChangedPredicate{})
-	opts := func(workers int) controller.Options {
-		return controller.Options{MaxConcurrentReconciles: workers, RateLimiter: kube.Retries()}
-	}
 	return errors.Join(
-		ctrl.NewControllerManagedBy(mgr).Named("karpenter-region").For(&infra.Provider{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).WithOptions(opts(1)).
+		ctrl.NewControllerManagedBy(mgr).Named("karpenter-region").For(&infra.Provider{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).WithOptions(kube.Options(1)).
 			Complete(&regionKeeper{client: mgr.GetClient(), direct: mgr.GetAPIReader(), regions: p.regions, set: p.set, secret: cfg.Regions}),
 		mgr.Add(&regionReader{client: mgr.GetClient(), direct: mgr.GetAPIReader(), provider: p, cfg: cfg}),
-		ctrl.NewControllerManagedBy(mgr).Named("karpenter-template").For(&api.ProxmoxTemplate{}, generation).WithOptions(opts(workers)).
-			WatchesRawSource(ctrlsource.Channel(news, &handler.EnqueueRequestForObject{})).
+		ctrl.NewControllerManagedBy(mgr).Named("karpenter-template").For(&api.ProxmoxTemplate{}, generation).WithOptions(kube.Options(workers)).
+			WatchesRawSource(images).
 			Watches(&infra.Provider{}, byRegion(&api.ProxmoxTemplateList{}), generation).
 			Complete(&templates{client: mgr.GetClient(), regions: p.regions, set: p.set, events: p.events}),
-		ctrl.NewControllerManagedBy(mgr).Named("karpenter-unmanagedtemplate").For(&api.ProxmoxUnmanagedTemplate{}, generation).WithOptions(opts(workers)).
+		ctrl.NewControllerManagedBy(mgr).Named("karpenter-unmanagedtemplate").For(&api.ProxmoxUnmanagedTemplate{}, generation).WithOptions(kube.Options(workers)).
 			Watches(&infra.Provider{}, byRegion(&api.ProxmoxUnmanagedTemplateList{}), generation).
 			Complete(&unmanaged{client: mgr.GetClient(), regions: p.regions, events: p.events}),
-		ctrl.NewControllerManagedBy(mgr).Named("karpenter-nodeclass").For(&api.ProxmoxNodeClass{}, generation).WithOptions(opts(workers)).
+		ctrl.NewControllerManagedBy(mgr).Named("karpenter-nodeclass").For(&api.ProxmoxNodeClass{}, generation).WithOptions(kube.Options(workers)).
 			Watches(&api.ProxmoxTemplate{}, byRegion(&api.ProxmoxNodeClassList{})).
 			Watches(&api.ProxmoxUnmanagedTemplate{}, byRegion(&api.ProxmoxNodeClassList{})).
 			Complete(&classes{client: mgr.GetClient(), provider: p}),
-		ctrl.NewControllerManagedBy(mgr).Named("karpenter-machine").For(&v1.NodeClaim{}).WithOptions(opts(keepers)).
-			WatchesRawSource(feed).
+		ctrl.NewControllerManagedBy(mgr).Named("karpenter-machine").For(&v1.NodeClaim{}).WithOptions(kube.Options(keepers)).
+			WatchesRawSource(claims).
 			Watches(&api.ProxmoxNodeClass{}, byRegion(&v1.NodeClaimList{}), generation).
 			Complete(&keeper{client: mgr.GetClient(), provider: p}),
 		mgr.Add(&collector{direct: mgr.GetAPIReader(), provider: p, log: cfg.Logger, every: collectEvery, missing: map[model.Owner]string{}}),

@@ -1,6 +1,6 @@
 // Package kube has what the doors in Kubernetes and the kubectl plugins share. It reads the
-// objects of a namespace, with the Secrets and ConfigMaps that they name, requeues what a site
-// reports on, sets how soon failures are retried, and shortens texts for events. Packages below
+// objects of a namespace, with the Secrets and ConfigMaps that they name, and sets up controllers
+// and health checks, requeues objects that a site reports on, and writes events. Packages below
 // it let machines join as nodes, and drain them.
 package kube
 

@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -81,10 +80,14 @@ func SetUp(_ context.Context, mgr manager.Manager, o Options) error {
 	if err != nil {
 		return err
 	}
+	events, err := kube.NewEvents(mgr, "proxplane-"+Door)
+	if err != nil {
+		return err
+	}
 	log := o.Logger.With("door", Door)
 	r := &reconciler{
 		Options: o, client: client.WithFieldOwner(mgr.GetClient(), "proxplane"), direct: direct, brief: brief(direct), log: log, now: time.Now, getenv: os.Getenv,
-		events:  mgr.GetEventRecorder("proxplane-" + Door),
+		events:  events,
 		drainer: &drain.Drainer{Client: mgr.GetClient(), Pods: direct},
 		tokens:  &join.Tokens{Client: direct, Door: tokenDoor(o.Namespaces)},
 		metrics: newMetrics(o.Registry, mgr.GetClient()),
@@ -107,8 +110,7 @@ func SetUp(_ context.Context, mgr manager.Manager, o Options) error {
 			}
 		}
 	}
-	skip := true
-	one, err := controller.New("machines", mgr, controller.Options{Reconciler: r, MaxConcurrentReconciles: workers, SkipNameValidation: &skip, RateLimiter: kube.Retries()})
+	one, err := kube.NewController("machines", mgr, r, workers)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -61,9 +60,8 @@ type seenProgress struct {
 
 // watchProgress adds that controller to a manager.
 func watchProgress(mgr manager.Manager, events events.EventRecorder) error {
-	skip := true
 	p := &progress{client: mgr.GetClient(), cache: mgr.GetCache(), events: events, now: time.Now, last: map[types.UID]seenProgress{}}
-	one, err := controller.New("machinedeployment-progress", mgr, controller.Options{Reconciler: p, SkipNameValidation: &skip})
+	one, err := kube.NewController("machinedeployment-progress", mgr, p, 1)
 	if err != nil {
 		return err
 	}
@@ -111,7 +109,7 @@ func (p *progress) Reconcile(ctx context.Context, q reconcile.Request) (reconcil
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if is.Status == metav1.ConditionFalse && is.Reason != was.Reason {
-		p.events.Eventf(&d, nil, corev1.EventTypeWarning, is.Reason, "Progress", "%s", kube.Note(is.Message))
+		p.events.Eventf(&d, nil, corev1.EventTypeWarning, is.Reason, "Progress", "%s", is.Message)
 	}
 	return reconcile.Result{RequeueAfter: left}, nil
 }

@@ -124,8 +124,8 @@ func (r *reconciler) Reconcile(ctx context.Context, q reconcile.Request) (reconc
 	if err == nil {
 		err = t.write(ctx)
 	}
-	if err != nil && ctx.Err() != nil {
-		return reconcile.Result{}, nil //nolint:nilerr // it is being stopped: nothing went wrong
+	if ctx.Err() != nil {
+		return reconcile.Result{}, err
 	}
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: conflictPause}, nil // somebody else has written it

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/kube/drain"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/site"
@@ -204,7 +203,7 @@ func (t *turn) condition(c corev1.NodeCondition) {
 		turned = false // that the guest runs for the first time is said by the event Created
 	}
 	if turned || was.Reason != c.Reason && c.Type == conditionDrained || kind == corev1.EventTypeWarning && (was.Reason != c.Reason || t.said.err != "" && was.Message != c.Message) {
-		t.events.Eventf(t.m, nil, kind, c.Reason, "Reconcile", "%s", kube.Note(c.Message))
+		t.events.Eventf(t.m, nil, kind, c.Reason, "Reconcile", "%s", c.Message)
 	}
 }
 

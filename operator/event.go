@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	api "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/model"
@@ -61,13 +62,19 @@ func (p *provider) event(e engine.Event) {
 	action := cmp.Or(e.Action, string(e.Reason), reason)
 	text = nearby(e.Owner.Namespace, text)
 	object, uid, ok := p.deps.ledger.object(e.Owner)
-	one := ""
+	var member *corev1.ObjectReference
 	if !ok {
 		uid = types.UID(e.Owner.UID) // it is gone
 	} else if object != e.Owner.Key {
-		one, text = e.Owner.Name, e.Owner.Name+": "+text
+		one := reference(object, "")
+		one.Name = e.Owner.Name
+		member, text = &one, e.Owner.Name+": "+text
 	}
-	p.deps.events.tell(notice{about: object, uid: uid, one: one, kind: kind, reason: reason, action: action, text: kube.Note(text), at: e.Time})
+	p.deps.events.Emit(kube.Event{About: reference(object, uid), Related: member, Type: kind, Reason: reason, Action: action, Note: text, Step: e.Kind == engine.Done, Time: e.Time})
+}
+
+func reference(key model.Key, uid types.UID) corev1.ObjectReference {
+	return corev1.ObjectReference{APIVersion: api.APIVersion, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name, UID: uid}
 }
 
 // inWords returns the text of an event, as in the object's status, and its reason.

@@ -70,10 +70,7 @@ func (c *objects) release(ctx context.Context, obj object, known entry) (reconci
 	if !known.released || c.providers.touch(known.found.identity) {
 		return reconcile.Result{RequeueAfter: releasePause}, nil
 	}
-	c.events.tell(notice{
-		about: keyOf(obj), uid: obj.GetUID(), kind: corev1.EventTypeWarning, reason: EventReleased, action: "Force",
-		text: "released, as its annotation " + api.ForceDelete + " asks: what there is in Proxmox stays", at: time.Now(),
-	})
+	c.events.Eventf(obj, nil, corev1.EventTypeWarning, EventReleased, "Force", "released, as its annotation %s asks: what there is in Proxmox stays", api.ForceDelete)
 	return reconcile.Result{}, c.patch(ctx, obj, controllerutil.RemoveFinalizer)
 }
 

@@ -90,7 +90,7 @@ type Election struct {
 type deps struct {
 	client    client.Client
 	direct    client.Reader // past the cache
-	events    *herald
+	events    *kube.Events
 	claims    chan struct{} // a place for each that is being written
 	ledger    *ledger
 	providers *providers
@@ -145,7 +145,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if !cfg.Without {
 		err = cfg.own(ctx, mgr, set)
 	} else {
-		err = health(mgr)
+		err = kube.Health(mgr)
 	}
 	if err != nil {
 		return err
@@ -156,7 +156,11 @@ func Run(ctx context.Context, cfg Config) error {
 
 // own serves the operator's own kinds.
 func (cfg Config) own(ctx context.Context, mgr manager.Manager, set string) error {
-	d := &deps{client: client.WithFieldOwner(mgr.GetClient(), fieldOwner), direct: mgr.GetAPIReader(), events: newHerald(mgr.GetClient()), claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, namespaces: cfg.Namespaces, set: set, proxmox: cfg.Proxmox, web: cfg.Web, secrets: cfg.SecretNamespaces, clusters: cfg.Sites, listener: cfg.Events}
+	events, err := kube.NewEvents(mgr, "proxplane")
+	if err != nil {
+		return err
+	}
+	d := &deps{client: client.WithFieldOwner(mgr.GetClient(), fieldOwner), direct: mgr.GetAPIReader(), events: events, claims: make(chan struct{}, maxClaims), ledger: newLedger(), log: cfg.Logger, namespaces: cfg.Namespaces, set: set, proxmox: cfg.Proxmox, web: cfg.Web, secrets: cfg.SecretNamespaces, clusters: cfg.Sites, listener: cfg.Events}
 	d.providers, d.budget = newProviders(d), engine.NewBudget(d.unread)
 	d.metrics = newMetrics(cfg.Registry, d.providers, &census{reader: mgr.GetClient(), elected: mgr.Elected(), now: time.Now})
 	if err := awaitKinds(ctx, mgr.GetRESTMapper()); err != nil {

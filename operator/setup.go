@@ -5,21 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
@@ -30,7 +25,7 @@ import (
 // setUp connects the parts with each other and with the manager.
 func setUp(ctx context.Context, mgr manager.Manager, d *deps) error {
 	n := &namespaces{deps: d, cached: mgr.GetCache(), lending: newLending(), watched: d.namespaces, finder: newFinder(mgr.GetCache(), mgr.GetAPIReader(), d.secrets), next: map[string]time.Time{}}
-	every, err := newController("namespace", mgr, n, namespaceWorkers)
+	every, err := kube.NewController("namespace", mgr, n, namespaceWorkers)
 	if err != nil {
 		return err
 	}
@@ -39,7 +34,7 @@ func setUp(ctx context.Context, mgr manager.Manager, d *deps) error {
 		if _, err := mgr.GetCache().GetInformer(ctx, k.Make()); err != nil {
 			return fmt.Errorf("watch %s: %w", k.Name, err)
 		}
-		one, err := newController(k.Name, mgr, &objects{deps: d, kind: k}, objectWorkers)
+		one, err := kube.NewController(k.Name, mgr, &objects{deps: d, kind: k}, objectWorkers)
 		if err == nil {
 			err = errors.Join(
 				one.Watch(source.Kind[client.Object](mgr.GetCache(), k.Make(), enqueue[client.Object](byName))),
@@ -63,7 +58,7 @@ func setUp(ctx context.Context, mgr manager.Manager, d *deps) error {
 	if err := errors.Join(every.Watch(&n.lending.feed), every.Watch(&d.ledger.asked)); err != nil {
 		return fmt.Errorf("watch what is shared: %w", err)
 	}
-	return errors.Join(mgr.Add(d.providers), mgr.Add(d.events), health(mgr))
+	return errors.Join(mgr.Add(d.providers), kube.Health(mgr))
 }
 
 // namespaceWorkers is how many namespaces are translated at once: one whose translation
@@ -72,26 +67,6 @@ const namespaceWorkers = 4
 
 // objectWorkers is how many objects of a kind are written about at once.
 const objectWorkers = 8
-
-func newController(name string, mgr manager.Manager, r reconcile.Reconciler, workers int) (controller.Controller, error) {
-	skip := true // several of them may run in one process, in tests
-	return controller.New(name, mgr, controller.Options{
-		Reconciler: untilTheEnd{r}, MaxConcurrentReconciles: workers, SkipNameValidation: &skip,
-		RateLimiter: kube.Retries(),
-	})
-}
-
-// untilTheEnd takes what breaks off because the operator ends for no failure.
-type untilTheEnd struct{ reconcile.Reconciler }
-
-// Reconcile is called by the controller.
-func (r untilTheEnd) Reconcile(ctx context.Context, one reconcile.Request) (reconcile.Result, error) {
-	result, err := r.Reconciler.Reconcile(ctx, one)
-	if ctx.Err() != nil {
-		result, err = reconcile.Result{}, nil
-	}
-	return result, err
-}
 
 func byName(o client.Object) (types.NamespacedName, bool) { return client.ObjectKeyFromObject(o), true }
 
@@ -127,33 +102,3 @@ func made(o client.Object) string {
 	}
 	return text
 }
-
-// health answers the questions of Kubernetes: a replica is ready when it has all
-// objects at hand.
-func health(mgr manager.Manager) error {
-	var synced atomic.Bool
-	wait := everywhere(func(ctx context.Context) error {
-		synced.Store(mgr.GetCache().WaitForCacheSync(ctx))
-		<-ctx.Done()
-		return nil
-	})
-	return errors.Join(
-		mgr.Add(wait),
-		mgr.AddHealthzCheck("ping", healthz.Ping),
-		mgr.AddReadyzCheck("caches", func(*http.Request) error {
-			if !synced.Load() {
-				return errors.New("not all objects were read yet")
-			}
-			return nil
-		}),
-	)
-}
-
-// everywhere runs on all replicas.
-type everywhere func(context.Context) error
-
-// Start is called by the manager.
-func (e everywhere) Start(ctx context.Context) error { return e(ctx) }
-
-// NeedLeaderElection is asked by the manager.
-func (everywhere) NeedLeaderElection() bool { return false }

@@ -54,7 +54,7 @@ func (c *objects) complain(before, obj object) {
 		return
 	}
 	if was == nil || was.Reason != is.Reason || was.Message != is.Message {
-		c.events.tell(notice{about: keyOf(obj), uid: obj.GetUID(), kind: corev1.EventTypeWarning, reason: EventInvalid, action: is.Reason, text: is.Message, at: time.Now()})
+		c.events.Eventf(obj, nil, corev1.EventTypeWarning, EventInvalid, is.Reason, "%s", is.Message)
 	}
 }
 
@@ -64,14 +64,14 @@ func (c *objects) announce(before, p *api.Provider) {
 	if model.Reason(is.Reason) == model.ReasonConnecting || was != nil && was.Reason == is.Reason {
 		return
 	}
-	e := notice{about: keyOf(p), uid: p.UID, kind: corev1.EventTypeWarning, reason: EventFailed, action: is.Reason, text: is.Message, at: time.Now()}
+	kind, reason := corev1.EventTypeWarning, EventFailed
 	switch {
 	case is.Status == metav1.ConditionTrue:
-		e.kind, e.reason = corev1.EventTypeNormal, EventReady
+		kind, reason = corev1.EventTypeNormal, EventReady
 	case model.Reason(is.Reason) == model.WaitDependents:
-		e.reason = EventWaiting
+		reason = EventWaiting
 	}
-	c.events.tell(e)
+	c.events.Eventf(p, nil, kind, reason, is.Reason, "%s", is.Message)
 }
 
 // fill writes down what is known of an object beside how it is.

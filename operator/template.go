@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -57,7 +56,7 @@ func (c *objects) announceTemplates(before, image *api.VMImage) {
 		text += " beside " + templateText(was)
 	}
 	text += "; machines that are there stay as they are, new ones are made from what it stands for: see whether that is meant, or say it in spec.sourceSelector"
-	c.events.tell(notice{about: keyOf(image), uid: image.UID, kind: corev1.EventTypeWarning, reason: EventSource, action: EventSource, text: text, at: time.Now()})
+	c.events.Eventf(image, nil, corev1.EventTypeWarning, EventSource, EventSource, "%s", text)
 }
 
 func hasTemplate(list []api.ImageTemplate, one api.ImageTemplate) bool {

@@ -13,7 +13,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -33,7 +32,7 @@ func Setup(mgr manager.Manager, tokens *Tokens, machines Machines) error {
 	})
 	err := ctrl.NewControllerManagedBy(mgr).Named(tokens.Door+"-certificates").
 		For(&certv1.CertificateSigningRequest{}, builder.WithPredicates(pending)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: approvers, RateLimiter: kube.Retries()}).
+		WithOptions(kube.Options(approvers)).
 		Complete(&approver{Client: mgr.GetClient(), tokens: tokens, machines: machines})
 	if err != nil {
 		return err
@@ -49,7 +48,7 @@ func Setup(mgr manager.Manager, tokens *Tokens, machines Machines) error {
 	}}
 	return ctrl.NewControllerManagedBy(mgr).Named(tokens.Door+"-tokens").
 		Watches(&corev1.Node{}, all, builder.WithPredicates(created)).
-		WithOptions(controller.Options{RateLimiter: kube.Retries()}).
+		WithOptions(kube.Options(1)).
 		Complete(reconcile.Func(func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 			left, err := tokens.Prune(ctx, mgr.GetClient(), machines)
 			if err != nil || left == 0 {
