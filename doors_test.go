@@ -106,6 +106,7 @@ func TestDoorsWriteThroughTheEngineOnly(t *testing.T) {
 		t.Fatalf("found %v", list)
 	}
 	writes := writers(list[at])
+	signatures := signaturesOf(list[at], writes)
 	list = slices.Delete(list, at, at+1)
 	for _, known := range []string{"VM.Start", "VM.Shutdown", "VM.Rollback", "VM.DeleteSnapshot", "VM.SetConfig", "Storage.Upload", "Access.SetACL", "HA.Migrate", "Task.Stop"} {
 		if !writes[known] {
@@ -123,20 +124,31 @@ func TestDoorsWriteThroughTheEngineOnly(t *testing.T) {
 			t.Fatalf("%s: %v", p.PkgPath, e)
 		}
 		for _, file := range p.Syntax {
+			called := map[*ast.Ident]bool{}
 			ast.Inspect(file, func(n ast.Node) bool {
-				call, ok := n.(*ast.CallExpr)
-				if !ok {
-					return true
-				}
-				name, ok := calledInPVE(p.TypesInfo, call)
-				switch {
-				case !ok:
-				case name == "Client.Call" && !sendsGet(p.TypesInfo, call):
-					t.Errorf("%s: Call sends something else than a GET", p.Fset.Position(call.Pos()))
-				case writes[name]:
-					t.Errorf("%s: %s writes to Proxmox; have the engine do it, see engine.Hand", p.Fset.Position(call.Pos()), name)
-				default:
-					reads++
+				switch n := n.(type) {
+				case *ast.CallExpr:
+					if sel, ok := n.Fun.(*ast.SelectorExpr); ok {
+						called[sel.Sel] = sendsGet(p.TypesInfo, n)
+					}
+				case *ast.Ident: // also a method that is a value, and is called elsewhere
+					f, _ := p.TypesInfo.Uses[n].(*types.Func)
+					switch name := pveName(f); {
+					case name == "":
+					case name == "Client.Call" && !called[n]:
+						t.Errorf("%s: Call sends something else than a GET", p.Fset.Position(n.Pos()))
+					case writes[name]:
+						t.Errorf("%s: %s writes to Proxmox; have the engine do it, see engine.Hand", p.Fset.Position(n.Pos()), name)
+					default:
+						reads++
+					}
+				case *ast.InterfaceType: // a type of pve may be behind it
+					of, _ := p.TypesInfo.TypeOf(n).(*types.Interface)
+					for m := range of.ExplicitMethods() {
+						if name := signatures[shape(m)]; name != "" {
+							t.Errorf("%s: the interface has a method as %s, which writes to Proxmox", p.Fset.Position(n.Pos()), name)
+						}
+					}
 				}
 				return true
 			})
@@ -147,19 +159,34 @@ func TestDoorsWriteThroughTheEngineOnly(t *testing.T) {
 	}
 }
 
-// calledInPVE is the method of pve that is called, if it is one.
-func calledInPVE(info *types.Info, call *ast.CallExpr) (string, bool) {
-	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return "", false
+// signaturesOf maps methods, as an interface has them, to the methods of pve that write.
+func signaturesOf(p *packages.Package, writes map[string]bool) map[string]string {
+	out := map[string]string{}
+	for _, f := range p.TypesInfo.Defs {
+		if f, ok := f.(*types.Func); ok && f.Exported() && f.Signature().Recv() != nil && writes[pveName(f)] {
+			out[shape(f)] = pveName(f)
+		}
 	}
-	f, _ := info.Uses[sel.Sel].(*types.Func)
-	name := pveName(f)
-	return name, name != ""
+	return out
+}
+
+// shape is a method with the types of its parameters and results.
+func shape(f *types.Func) string {
+	text := f.Name()
+	for _, list := range []*types.Tuple{f.Signature().Params(), f.Signature().Results()} {
+		text += " |"
+		for v := range list.Variables() {
+			text += " " + v.Type().String()
+		}
+	}
+	return text
 }
 
 // sendsGet reports whether a raw call only reads.
 func sendsGet(info *types.Info, call *ast.CallExpr) bool {
+	if len(call.Args) < 2 {
+		return false
+	}
 	value := info.Types[call.Args[1]].Value
 	return value != nil && value.ExactString() == `"GET"`
 }
