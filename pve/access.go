@@ -26,12 +26,6 @@ type ticketParams struct {
 	Password Secret `pve:"password"`
 }
 
-// Ticket logs a user in, apart from the client's own credentials. Instead of the password, a
-// ticket that is still good can be given to get a fresh one.
-func (a Access) Ticket(ctx context.Context, user string, password Secret) (Ticket, error) {
-	return post[Ticket](ctx, a.c, ticketParams{user, password}, "/access/ticket")
-}
-
 // Permissions are privileges on paths: permissions["/vms/100"]["VM.Audit"]. The value says
 // whether the privilege also holds below the path.
 type Permissions map[string]map[string]bool
@@ -59,11 +53,6 @@ type User struct {
 	LastName  string    `json:"lastname"`
 	Groups    []string  `json:"groups"`
 	RealmType string    `json:"realm-type"`
-}
-
-// Users lists all users that one may see.
-func (a Access) Users(ctx context.Context) ([]User, error) {
-	return get[[]User](ctx, a.c, nil, "/access/users")
 }
 
 // User reads about one user.

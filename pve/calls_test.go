@@ -42,18 +42,12 @@ var apiCalls = []apiCall{
 	{name: "Client.Call", make: func(ctx context.Context, c *Client, _ release) error {
 		return c.Call(ctx, "PUT", "/access/password", Params{"userid": "a@pve", "password": "called-password"}, nil)
 	}},
-	{name: "Client.Nodes", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Nodes(ctx)) }},
-	{name: "Client.Storages", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Storages(ctx)) }},
 	{name: "Client.StorageConfig", make: func(ctx context.Context, c *Client, _ release) error { return one(c.StorageConfig(ctx, "local")) }},
 	{name: "Client.Pools", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Pools(ctx)) }},
 
-	{name: "Access.Ticket", make: func(ctx context.Context, c *Client, _ release) error {
-		return one(c.Access().Ticket(ctx, "root@pam", NewSecret("login-password")))
-	}},
 	{name: "Access.Permissions", make: func(ctx context.Context, c *Client, _ release) error {
 		return one(c.Access().Permissions(ctx, "root@pam", "/vms"))
 	}},
-	{name: "Access.Users", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Access().Users(ctx)) }},
 	{name: "Access.User", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Access().User(ctx, "a@pve")) }},
 	{name: "Access.CreateUser", make: func(ctx context.Context, c *Client, r release) error {
 		return c.Access().CreateUser(ctx, filled[NewUser](r))
@@ -94,7 +88,6 @@ var apiCalls = []apiCall{
 	{name: "HA.RemoveResource", make: func(ctx context.Context, c *Client, r release) error {
 		return c.HA().RemoveResource(ctx, "vm:100", filled[HARemove](r))
 	}},
-	{name: "HA.Migrate", make: func(ctx context.Context, c *Client, _ release) error { return c.HA().Migrate(ctx, "vm:100", "pve2") }},
 	{name: "HA.Rules", from: 9, make: func(ctx context.Context, c *Client, _ release) error { return one(c.HA().Rules(ctx)) }},
 	{name: "HA.CreateRule", from: 9, make: func(ctx context.Context, c *Client, r release) error {
 		return perRuleType(r, func(rule HARule) error { return c.HA().CreateRule(ctx, rule) })
@@ -149,12 +142,9 @@ var apiCalls = []apiCall{
 	}},
 	{name: "Firewall.Groups", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Firewall().Groups(ctx)) }},
 
-	{name: "Pool.Info", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Pool("team/a").Info(ctx)) }},
-	{name: "Pool.Create", make: func(ctx context.Context, c *Client, _ release) error { return c.Pool("team/a").Create(ctx, "ours") }},
 	{name: "Pool.Change", make: func(ctx context.Context, c *Client, r release) error {
 		return c.Pool("team/a").Change(ctx, filled[PoolChange](r))
 	}},
-	{name: "Pool.Delete", make: func(ctx context.Context, c *Client, _ release) error { return c.Pool("team/a").Delete(ctx) }},
 
 	{name: "Node.Status", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").Status(ctx)) }},
 	{name: "Node.Certificates", make: func(ctx context.Context, c *Client, _ release) error {
@@ -163,7 +153,6 @@ var apiCalls = []apiCall{
 	{name: "Node.Network", make: func(ctx context.Context, c *Client, _ release) error {
 		return one(c.Node("pve1").Network(ctx, "any_bridge"))
 	}},
-	{name: "Node.Terminal", make: func(ctx context.Context, c *Client, _ release) error { return one(c.Node("pve1").Terminal(ctx)) }},
 	{name: "Node.Storages", make: func(ctx context.Context, c *Client, r release) error {
 		return one(c.Node("pve1").Storages(ctx, filled[StorageFilter](r)))
 	}},
@@ -178,7 +167,6 @@ var apiCalls = []apiCall{
 		return one(c.Node("pve1").Create(ctx, filled[CreateOptions](r)))
 	}},
 
-	{name: "Storage.Status", make: func(ctx context.Context, c *Client, _ release) error { return one(local(c).Status(ctx)) }},
 	{name: "Storage.Content", make: func(ctx context.Context, c *Client, r release) error {
 		return one(local(c).Content(ctx, filled[ContentFilter](r)))
 	}},
@@ -275,13 +263,9 @@ var apiCalls = []apiCall{
 		return one(vm(c).Migrate(ctx, filled[MigrateOptions](r)))
 	}},
 	{name: "VM.Terminal", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Terminal(ctx, "serial0")) }},
-	{name: "VM.Screen", make: func(ctx context.Context, c *Client, r release) error {
-		return one(vm(c).Screen(ctx, filled[ScreenOptions](r)))
-	}},
 
 	{name: "Agent.Ping", make: func(ctx context.Context, c *Client, _ release) error { return vm(c).Agent().Ping(ctx) }},
 	{name: "Agent.Interfaces", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Agent().Interfaces(ctx)) }},
-	{name: "Agent.Hostname", make: func(ctx context.Context, c *Client, _ release) error { return one(vm(c).Agent().Hostname(ctx)) }},
 	{name: "Agent.Exec", make: func(ctx context.Context, c *Client, r release) error {
 		return one(vm(c).Agent().Exec(ctx, filled[ExecOptions](r)))
 	}},
@@ -290,9 +274,6 @@ var apiCalls = []apiCall{
 	}},
 	{name: "Agent.ReadFile", make: func(ctx context.Context, c *Client, _ release) error {
 		return one(vm(c).Agent().ReadFile(ctx, "/etc/hostname"))
-	}},
-	{name: "Agent.WriteFile", make: func(ctx context.Context, c *Client, _ release) error {
-		return vm(c).Agent().WriteFile(ctx, "/root/key", "file-content-secret")
 	}},
 }
 

@@ -13,11 +13,6 @@ type Console struct {
 	UPID     UPID   `json:"upid"`
 }
 
-// Terminal opens a shell on the node. It needs Sys.Console.
-func (n Node) Terminal(ctx context.Context) (Console, error) {
-	return post[Console](ctx, n.c, nil, "/nodes/{node}/termproxy", n.Name)
-}
-
 type terminalParams struct {
 	Serial string `pve:"serial"`
 }
@@ -25,15 +20,4 @@ type terminalParams struct {
 // Terminal opens the VM's serial console, "serial0" by default.
 func (v VM) Terminal(ctx context.Context, serial string) (Console, error) {
 	return post[Console](ctx, v.c, terminalParams{serial}, "/nodes/{node}/qemu/{vmid}/termproxy", v.Node, v.ID)
-}
-
-// ScreenOptions say how the screen is reached.
-type ScreenOptions struct {
-	Websocket        bool `pve:"websocket"`
-	GeneratePassword bool `pve:"generate-password"`
-}
-
-// Screen opens the VM's screen for VNC.
-func (v VM) Screen(ctx context.Context, opts ScreenOptions) (Console, error) {
-	return post[Console](ctx, v.c, opts, "/nodes/{node}/qemu/{vmid}/vncproxy", v.Node, v.ID)
 }

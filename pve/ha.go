@@ -70,15 +70,6 @@ func (h HA) RemoveResource(ctx context.Context, id string, opts HARemove) error 
 	return tell(ctx, h.c, http.MethodDelete, opts, "/cluster/ha/resources/{sid}", id)
 }
 
-type haMove struct {
-	Node string `pve:"node"`
-}
-
-// Migrate asks HA to move a guest to a node while it runs.
-func (h HA) Migrate(ctx context.Context, id, node string) error {
-	return tell(ctx, h.c, http.MethodPost, haMove{node}, "/cluster/ha/resources/{sid}/migrate", id)
-}
-
 // HARule says where guests should be. Rules exist from PVE 9 on.
 type HARule struct {
 	ID        string   `json:"rule" pve:"-"`

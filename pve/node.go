@@ -13,26 +13,6 @@ type Node struct {
 // Node gives a handle for a node.
 func (c *Client) Node(name string) Node { return Node{c, name} }
 
-// NodeSummary is a node in the list of all.
-type NodeSummary struct {
-	Name        string  `json:"node"`
-	Status      string  `json:"status"` // online, offline or unknown
-	CPU         float64 `json:"cpu"`    // part of MaxCPU that is in use
-	MaxCPU      int     `json:"maxcpu"`
-	Memory      int64   `json:"mem"`
-	MaxMemory   int64   `json:"maxmem"`
-	Disk        int64   `json:"disk"`
-	MaxDisk     int64   `json:"maxdisk"`
-	Uptime      int64   `json:"uptime"` // seconds
-	Level       string  `json:"level"`
-	Fingerprint string  `json:"ssl_fingerprint"`
-}
-
-// Nodes lists the nodes of the cluster.
-func (c *Client) Nodes(ctx context.Context) ([]NodeSummary, error) {
-	return get[[]NodeSummary](ctx, c, nil, "/nodes")
-}
-
 // Usage is how much of something is in use, in bytes.
 type Usage struct {
 	Total int64 `json:"total"`

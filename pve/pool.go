@@ -7,9 +7,8 @@ import (
 
 // PoolInfo is a pool of guests and storages.
 type PoolInfo struct {
-	ID      string     `json:"poolid"`
-	Comment string     `json:"comment"`
-	Members []Resource `json:"members"` // only of one pool, not in the list
+	ID      string `json:"poolid"`
+	Comment string `json:"comment"`
 }
 
 // Pools lists the pools.
@@ -29,25 +28,6 @@ func (c *Client) Pool(id string) Pool { return Pool{c, id} }
 // The calls below /pools/{poolid} can't name nested pools (parent/child), those with a
 // parameter can.
 
-type poolParams struct {
-	ID      string `pve:"poolid"`
-	Comment string `pve:"comment"`
-}
-
-// Info reads the pool with its members.
-func (p Pool) Info(ctx context.Context) (PoolInfo, error) {
-	out, err := get[[]PoolInfo](ctx, p.c, poolParams{ID: p.ID}, "/pools")
-	if err != nil || len(out) == 0 {
-		return PoolInfo{ID: p.ID}, err
-	}
-	return out[0], nil
-}
-
-// Create makes the pool.
-func (p Pool) Create(ctx context.Context, comment string) error {
-	return tell(ctx, p.c, http.MethodPost, poolParams{p.ID, comment}, "/pools")
-}
-
 // PoolChange changes a pool.
 type PoolChange struct {
 	Comment  *string  `pve:"comment"`
@@ -65,9 +45,4 @@ type poolUpdate struct {
 // Change changes the comment or the members.
 func (p Pool) Change(ctx context.Context, change PoolChange) error {
 	return tell(ctx, p.c, http.MethodPut, poolUpdate{p.ID, change}, "/pools")
-}
-
-// Delete removes the pool, which must be empty.
-func (p Pool) Delete(ctx context.Context) error {
-	return tell(ctx, p.c, http.MethodDelete, poolParams{ID: p.ID}, "/pools")
 }

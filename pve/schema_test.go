@@ -156,7 +156,7 @@ func TestTheTableHasEveryCallOfThisPackage(t *testing.T) {
 			t.Errorf("%s is in the table, but isn't a method", name)
 		}
 	}
-	if len(want) < 100 {
+	if len(want) < 90 {
 		t.Errorf("only %d calls were found", len(want))
 	}
 }

@@ -45,11 +45,6 @@ func (s StorageConfig) Folder(content string) (string, bool) {
 	return path.Join(s.Path, folder), true
 }
 
-// Storages lists the storages that are defined in the cluster.
-func (c *Client) Storages(ctx context.Context) ([]StorageConfig, error) {
-	return get[[]StorageConfig](ctx, c, nil, "/storage")
-}
-
 // StorageConfig reads the definition of one storage.
 func (c *Client) StorageConfig(ctx context.Context, name string) (StorageConfig, error) {
 	return get[StorageConfig](ctx, c, nil, "/storage/{storage}", name)
@@ -84,13 +79,6 @@ type StorageFilter struct {
 // Storages lists the storages of the node with their state.
 func (n Node) Storages(ctx context.Context, filter StorageFilter) ([]StorageStatus, error) {
 	return get[[]StorageStatus](ctx, n.c, filter, "/nodes/{node}/storage", n.Name)
-}
-
-// Status reads the state of the storage.
-func (s Storage) Status(ctx context.Context) (StorageStatus, error) {
-	out, err := get[StorageStatus](ctx, s.c, nil, "/nodes/{node}/storage/{storage}/status", s.Node, s.Name)
-	out.Name = s.Name
-	return out, err
 }
 
 // Volume is an entry of a storage's content.

@@ -50,15 +50,6 @@ func (a Agent) Interfaces(ctx context.Context) ([]GuestInterface, error) {
 	return out.Result, err
 }
 
-// Hostname asks for the guest's host name.
-func (a Agent) Hostname(ctx context.Context) (string, error) {
-	type hostname struct {
-		Name string `json:"host-name"`
-	}
-	out, err := askAgent[agentResult[hostname]](ctx, a, http.MethodGet, "get-host-name", nil)
-	return out.Result.Name, err
-}
-
 // ExecOptions describe a program to run in the guest.
 type ExecOptions struct {
 	Command []string `pve:"command,repeat"` // program and arguments; no shell
@@ -132,11 +123,4 @@ func (a Agent) ReadFile(ctx context.Context, path string) (GuestFile, error) {
 type fileWriteParams struct {
 	File    string  `pve:"file"`
 	Content *Secret `pve:"content"`
-}
-
-// WriteFile writes a file in the guest, 60 KiB at most.
-func (a Agent) WriteFile(ctx context.Context, path, content string) error {
-	secret := NewSecret(content)
-	_, err := askAgent[any](ctx, a, http.MethodPost, "file-write", fileWriteParams{File: path, Content: &secret})
-	return err
 }
