@@ -144,6 +144,9 @@ func (l *ledger) record(provider model.Key, o engine.Outcome) {
 	if e.found.group {
 		from.member = o.Owner.Name
 	}
+	if !e.found.has(from) {
+		return // it is another Provider's by now
+	}
 	if was := e.outcomes[from]; was.Awaits != o.Awaits {
 		l.askIn(key.Namespace, was.Awaits)
 		l.askIn(key.Namespace, o.Awaits)

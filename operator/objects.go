@@ -130,6 +130,9 @@ func (c *objects) patch(ctx context.Context, obj object, change func(client.Obje
 
 // write brings the status up to date, if it isn't.
 func (c *objects) write(ctx context.Context, obj object, known entry) error {
+	if known.superseded(obj) {
+		return nil // its namespace is being translated again
+	}
 	before := obj.DeepCopyObject().(object)
 	verdict, ok := c.verdict(obj, known)
 	if !ok {
@@ -157,9 +160,10 @@ func (c *objects) write(ctx context.Context, obj object, known entry) error {
 	if isReady(obj) && !isReady(before) {
 		c.metrics.ready(obj)
 	}
-	patch := client.MergeFrom(before)
-	if known.found.group {
-		// The list of machines is written as a whole, so it must be the one that was read.
+	patch, exact := client.MergeFrom(before), known.found.group || isMachine(obj) && made(before) != made(obj)
+	if exact {
+		// The list of machines is written as a whole, so it must be the one that was read; and which Provider has
+		// a machine isn't to be overwritten by one that had it before.
 		patch = client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	}
 	if image, ok := obj.(*api.VMImage); ok {
@@ -171,7 +175,7 @@ func (c *objects) write(ctx context.Context, obj object, known entry) error {
 		c.complain(before, obj)
 	}
 	err := c.client.Status().Patch(ctx, obj, patch)
-	if known.found.group && apierrors.IsConflict(err) {
+	if exact && apierrors.IsConflict(err) {
 		return nil // its watch event follows
 	}
 	return client.IgnoreNotFound(err)

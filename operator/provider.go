@@ -37,6 +37,7 @@ type provider struct {
 	version  string     // of Proxmox
 	machines map[string]int
 	making   map[model.Owner]bool // machines that were begun and weren't ready yet
+	claims   map[model.Owner]int  // VMIDs that were written down for machines
 }
 
 // assignment is what a provider is to do.
@@ -58,7 +59,7 @@ func startProvider(ctx context.Context, key model.Key, d *deps, former *provider
 	ctx, cancel := context.WithCancel(ctx)
 	p := &provider{
 		key: key, deps: d, log: d.log.With("provider", key.Namespace+"/"+key.Name), cancel: cancel,
-		wake: make(chan struct{}, 1), ended: make(chan struct{}), making: map[model.Owner]bool{},
+		wake: make(chan struct{}, 1), ended: make(chan struct{}), making: map[model.Owner]bool{}, claims: map[model.Owner]int{},
 		party: d.budget.Join("Provider " + key.Namespace + "/" + key.Name),
 	}
 	go func() {
@@ -76,6 +77,7 @@ func startProvider(ctx context.Context, key model.Key, d *deps, former *provider
 func (p *provider) assign(a assignment) {
 	p.mu.Lock()
 	p.asked = a
+	p.keepClaims()
 	link := p.link
 	p.mu.Unlock()
 	p.party.Expect(a.desired)

@@ -96,7 +96,7 @@ func made(o client.Object) string {
 	case *api.VMImage:
 		s.VMID = o.Status.VMID // other namespaces find it by that
 	}
-	text := strconv.Itoa(s.VMID)
+	text := s.Provider + " " + strconv.Itoa(s.VMID)
 	for _, m := range s.Members {
 		text += " " + m.Name + "=" + strconv.Itoa(m.VMID)
 	}
