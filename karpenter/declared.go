@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -99,23 +100,34 @@ type clustersFile struct {
 	} `json:"clusters"`
 }
 
-// declaredIn are the regions of a Secret with the original's configuration, under config.yaml or any
-// other key that ends in .yaml.
-func declaredIn(ctx context.Context, direct client.Reader, name types.NamespacedName) ([]declared, error) {
+// clustersSecret is a Secret with the original's configuration.
+type clustersSecret struct {
+	types.NamespacedName
+	key   string      // empty: config.yaml, or any other that ends in .yaml
+	vmids model.Range // of machines in its regions
+}
+
+// declaredIn are the regions of a Secret with the original's configuration.
+func declaredIn(ctx context.Context, direct client.Reader, from clustersSecret) ([]declared, error) {
 	var s corev1.Secret
-	if err := direct.Get(ctx, name, &s); err != nil {
-		return nil, fmt.Errorf("read the Secret %s with the regions: %w", name, err)
+	if err := direct.Get(ctx, from.NamespacedName, &s); err != nil {
+		return nil, fmt.Errorf("read the Secret %s with the regions: %w", from, err)
 	}
-	text, ok := s.Data["config.yaml"]
-	for key, value := range s.Data {
-		if !ok && strings.HasSuffix(key, ".yaml") {
-			text, ok = value, true
+	name := cmp.Or(from.key, "config.yaml")
+	text, ok := s.Data[name]
+	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
+		if !ok && from.key == "" && strings.HasSuffix(key, ".yaml") {
+			text, ok = s.Data[key], true
 		}
 	}
 	if !ok {
-		return nil, fmt.Errorf("the Secret %s has no key config.yaml", name)
+		return nil, fmt.Errorf("the Secret %s has no key %s", from, name)
 	}
-	return parseClusters(text, "Secret "+name.String(), os.ReadFile)
+	list, err := parseClusters(text, "Secret "+from.String(), os.ReadFile)
+	for i := range list {
+		list[i].cluster.Range = from.vmids
+	}
+	return list, err
 }
 
 // parseClusters reads the original's configuration. Nothing of it is repeated in errors, since it holds

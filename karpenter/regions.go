@@ -56,6 +56,9 @@ type Regions struct {
 	all   map[string]*Region
 	wrong map[string]string // regions that can't be used, and why
 	read  bool              // all that is declared was read once
+
+	further []declared // by the Secret with the original's configuration, when it was read last
+	unread  error      // why it can't be read now; nil: it can
 }
 
 func newRegions(sites *site.Sites, set string, proxmox http.RoundTripper, log *slog.Logger) *Regions {
@@ -80,13 +83,26 @@ func (r *Regions) Get(name string) (*Region, error) {
 	return nil, fmt.Errorf("there is no region %s: create a Provider of that name, or give one the label %s=%s%s", name, labelRegion, name, r.known())
 }
 
+// fromSecret notes what the Secret with the original's configuration declares, or why it can't be read, and returns what it declared last.
+func (r *Regions) fromSecret(list []declared, why error) []declared {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unread = why; why == nil {
+		r.further = list
+	}
+	return r.further
+}
+
 // known lists the regions, behind a sentence. The caller holds the lock.
 func (r *Regions) known() string {
-	names := model.NamesOf(r.all)
-	if len(names) == 0 {
-		return "; no region is known"
+	text := "; no region is known"
+	if names := model.NamesOf(r.all); len(names) > 0 {
+		text = "; known are " + strings.Join(names, ", ")
 	}
-	return "; known are " + strings.Join(names, ", ")
+	if r.unread != nil {
+		text += "; " + r.unread.Error()
+	}
+	return text
 }
 
 // All returns the usable regions, by name, and an error if one isn't usable, or none is known yet.
@@ -104,6 +120,9 @@ func (r *Regions) All() ([]*Region, error) {
 	for _, name := range model.NamesOf(r.wrong) {
 		errs = append(errs, fmt.Errorf("region %s can't be used: %s", name, r.wrong[name]))
 	}
+	if r.unread != nil {
+		errs = append(errs, r.unread)
+	}
 	return list, errors.Join(errs...)
 }
 
@@ -111,7 +130,7 @@ func (r *Regions) All() ([]*Region, error) {
 func (r *Regions) troubled() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.wrong) > 0
+	return len(r.wrong) > 0 || r.unread != nil
 }
 
 // await waits until the regions were read, for a moment: Karpenter's controllers begin when ours do.

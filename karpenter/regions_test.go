@@ -1,14 +1,19 @@
 package karpenter
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	infra "github.com/proxplane/proxplane/api/infra/v1beta1"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pvesim"
 	"github.com/proxplane/proxplane/site"
@@ -124,4 +129,63 @@ func TestMachinesOfARegionThatNobodyDeclaresAreListed(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+// A Secret with regions that is missing or wrong holds up no Provider, is said where a region is looked for, and takes away no region that it had.
+func TestASecretOfRegionsThatCantBeReadHoldsUpNoProvider(t *testing.T) {
+	world, err := pvesim.New(labWorld())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer world.Close()
+	proxmox, stop := world.Transport()
+	defer stop()
+	login := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "login"}, Data: map[string][]byte{"username": []byte("root@pam"), "password": []byte("secret")}}
+	provider := &infra.Provider{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "lab"}, Spec: infra.ProviderSpec{
+		Type: "proxmox", Endpoint: "https://pve1:8006", CredentialSecretRef: &infra.Ref{Name: "login"},
+	}}
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(login, provider).Build()
+	regions := newRegions(new(site.Sites), "k8s-lab", proxmox, slog.New(slog.DiscardHandler))
+	defer regions.close()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "regions"}}
+	k := &regionKeeper{client: c, direct: c, regions: regions, set: "k8s-lab", secret: clustersSecret{NamespacedName: types.NamespacedName{Namespace: "kube-system", Name: "regions"}, key: "cfg", vmids: model.Range{First: 20000, Last: 29999}}}
+	said := func(want string) {
+		t.Helper()
+		if err := k.read(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("it says %v, and not %s", err, want)
+		}
+		if _, err := regions.Get("lab"); err != nil {
+			t.Error(err)
+		}
+		if _, err := regions.Get("west"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("of a region it says %v, and not %s", err, want)
+		}
+		if !regions.troubled() {
+			t.Error("it isn't read again soon")
+		}
+	}
+	said("read the Secret kube-system/regions with the regions")
+	secret.Data = map[string][]byte{"config.yaml": []byte("clusters: []")}
+	if err := c.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	said("the Secret kube-system/regions has no key cfg")
+	secret.Data = map[string][]byte{"cfg": []byte("clusters: [{url: https://west:8006, username: root@pam, password: secret, region: east}]")}
+	if err := c.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := regions.Get("east"); err != nil || r.Cluster.Range.First != 20000 || regions.troubled() {
+		t.Errorf("it is %+v, %v", r, err)
+	}
+	secret.Data = map[string][]byte{"cfg": []byte("clusters: {")}
+	if err := c.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	said("Secret kube-system/regions: want clusters, each with url")
+	if _, err := regions.Get("east"); err != nil {
+		t.Errorf("what it had is gone: %v", err)
+	}
 }

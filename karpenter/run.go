@@ -38,6 +38,7 @@ import (
 	api "github.com/proxplane/proxplane/api/karpenter/v1alpha1"
 	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/kube/join"
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/site"
 )
 
@@ -60,6 +61,10 @@ type Config struct {
 
 	// Regions is a Secret with the original's configuration, beside Providers; empty: there is none.
 	Regions types.NamespacedName
+	// RegionsKey is the key of the Secret; empty: config.yaml, or another one that ends in .yaml.
+	RegionsKey string
+	// VMIDs are those of machines in the regions of the Secret; zero: model.DefaultRange.
+	VMIDs model.Range
 	// InstanceTypes is a file with instance types; empty: a grid of them.
 	InstanceTypes string
 	// CPUFactor is how many virtual CPUs a CPU of Proxmox stands for; 0: 4.

@@ -1,9 +1,11 @@
 package karpenter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -59,8 +61,8 @@ func setUp(mgr manager.Manager, p *CloudProvider, cfg Config) error {
 	generation := builder.WithPredicates(predicate.GenerationChangedPredicate{})
 	return errors.Join(
 		ctrl.NewControllerManagedBy(mgr).Named("karpenter-region").For(&infra.Provider{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).WithOptions(kube.Options(1)).
-			Complete(&regionKeeper{client: mgr.GetClient(), direct: mgr.GetAPIReader(), regions: p.regions, set: p.set, secret: cfg.Regions}),
-		mgr.Add(&regionReader{client: mgr.GetClient(), direct: mgr.GetAPIReader(), provider: p, cfg: cfg}),
+			Complete(keeperOf(mgr, p, cfg)),
+		mgr.Add(&regionReader{keeper: keeperOf(mgr, p, cfg), log: cfg.Logger}),
 		ctrl.NewControllerManagedBy(mgr).Named("karpenter-template").For(&api.ProxmoxTemplate{}, generation).WithOptions(kube.Options(workers)).
 			WatchesRawSource(images).
 			Watches(&infra.Provider{}, byRegion(&api.ProxmoxTemplateList{}), generation).
@@ -100,7 +102,12 @@ type regionKeeper struct {
 	client, direct client.Reader
 	regions        *Regions
 	set            string
-	secret         types.NamespacedName
+	secret         clustersSecret
+}
+
+func keeperOf(mgr manager.Manager, p *CloudProvider, cfg Config) *regionKeeper {
+	secret := clustersSecret{NamespacedName: cfg.Regions, key: cfg.RegionsKey, vmids: cmp.Or(cfg.VMIDs, model.DefaultRange)}
+	return &regionKeeper{client: mgr.GetClient(), direct: mgr.GetAPIReader(), regions: p.regions, set: p.set, secret: secret}
 }
 
 // readRegionsEvery is how often they are read anyway: Secrets change, too.
@@ -116,33 +123,34 @@ func (k *regionKeeper) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if k.secret.Name != "" {
-		further, err := declaredIn(ctx, k.direct, k.secret)
-		if err != nil {
-			return err
-		}
-		list = append(list, further...)
+	if k.secret.Name == "" {
+		k.regions.update(list)
+		return nil
 	}
-	k.regions.update(list)
-	return nil
+	further, err := declaredIn(ctx, k.direct, k.secret)
+	if err != nil { // those that it had go on, and those of Providers don't wait for it
+		further = k.regions.fromSecret(nil, err)
+	} else {
+		k.regions.fromSecret(further, nil)
+	}
+	k.regions.update(append(list, further...))
+	return err
 }
 
 // regionReader reads the regions at the start, and again and again: there may be no Provider at all, and Secrets change.
 type regionReader struct {
-	client, direct client.Reader
-	provider       *CloudProvider
-	cfg            Config
+	keeper *regionKeeper
+	log    *slog.Logger
 }
 
 // Start runs until ctx ends.
 func (r *regionReader) Start(ctx context.Context) error {
-	k := &regionKeeper{client: r.client, direct: r.direct, regions: r.provider.regions, set: r.provider.set, secret: r.cfg.Regions}
 	for {
 		pause := readRegionsEvery
-		if err := k.read(ctx); err != nil && ctx.Err() == nil {
-			r.cfg.Logger.Warn("read the regions", "error", err)
+		if err := r.keeper.read(ctx); err != nil && ctx.Err() == nil {
+			r.log.Warn("read the regions", "error", err)
 			pause = time.Second
-		} else if k.regions.troubled() {
+		} else if r.keeper.regions.troubled() {
 			pause = lookSoon // a Secret is created after the Provider that names it, or corrected
 		}
 		select {

@@ -63,7 +63,7 @@ func TestThePageLeadsToAMachine(t *testing.T) {
 	shell(blocks[0])
 	running(t, plane)
 	shell(blocks[1])
-	serve(t, plane, "proxplane")
+	serve(t, plane, "proxplane", "proxplane")
 	shown := shell(blocks[2])
 	if !regexp.MustCompile(`web-1 +running +pve\d +\d+ +[\d.]+ +True +\S+ +small +ubuntu-22`).MatchString(shown) {
 		t.Errorf("in the end there is\n%s", shown)
@@ -119,13 +119,13 @@ func running(t *testing.T, plane *controlplane.Plane) {
 
 // serve runs the operator as its pod would: with its service account and its
 // arguments.
-func serve(t *testing.T, plane *controlplane.Plane, account string) {
+func serve(t *testing.T, plane *controlplane.Plane, namespace, account string) {
 	t.Helper()
-	token := strings.TrimSpace(output(t, plane.Kubectl(t.Context(), "-n", "proxplane", "create", "token", account)))
-	args := strings.Fields(output(t, plane.Kubectl(t.Context(), "-n", "proxplane", "get", "deployment", "proxplane", "-o", "jsonpath={.spec.template.spec.containers[0].args[*]}")))
+	token := strings.TrimSpace(output(t, plane.Kubectl(t.Context(), "-n", namespace, "create", "token", account)))
+	args := strings.Fields(output(t, plane.Kubectl(t.Context(), "-n", namespace, "get", "deployment", "proxplane", "-o", "jsonpath={.spec.template.spec.containers[0].args[*]}")))
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: x\nclusters: [{name: x, cluster: {server: %q, insecure-skip-tls-verify: true}}]\n"+
-		"users: [{name: x, user: {token: %q}}]\ncontexts: [{name: x, context: {cluster: x, user: x}}]\n", plane.URL, token)
+	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: x\nclusters: [{name: x, cluster: {server: %q, certificate-authority: %q}}]\n"+
+		"users: [{name: x, user: {token: %q}}]\ncontexts: [{name: x, context: {cluster: x, user: x}}]\n", plane.URL, filepath.Join(filepath.Dir(plane.Kubeconfig), "apiserver.crt"), token)
 	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
