@@ -11,7 +11,7 @@ import (
 	"github.com/proxplane/proxplane/spec/export"
 )
 
-// Manifests are the machines of a cluster as VirtualMachines of the vm door, with the commands that
+// Manifests returns the machines of a cluster as VirtualMachines of the vm door, with the commands that
 // hand them over.
 func (c *Cluster) Manifests(ctx context.Context) (string, error) {
 	have, err := c.examine(ctx)

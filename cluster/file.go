@@ -230,7 +230,7 @@ func (f *File) Fill() {
 	}
 }
 
-// Pools are all pools, the control plane first.
+// Pools returns all pools, the control plane first.
 func (f *File) Pools() []*Pool {
 	list := []*Pool{&f.Nodes.ControlPlane, &f.Nodes.Workers}
 	for i := range f.Nodes.Pools {

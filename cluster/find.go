@@ -224,7 +224,7 @@ func unknown(ctx context.Context, s *site.Site, name string, machines int) error
 	return fmt.Errorf("cluster %s: %w; %s", name, ErrNoCluster, hint)
 }
 
-// Names are the clusters that a Proxmox has.
+// Names returns the clusters that a Proxmox has.
 func Names(ctx context.Context, s *site.Site) ([]string, error) {
 	var ids []int
 	if err := s.View(ctx, func(have *model.Observed) {
@@ -266,7 +266,7 @@ func (c *Cluster) Member(name string) (*Member, error) {
 	return nil, fmt.Errorf("cluster %s has no machine %s; %s", c.Name, name, suggest.DidYouMean(name, names))
 }
 
-// APIServer is the URL of the cluster's API server.
+// APIServer returns the URL of the cluster's API server.
 func (c *Cluster) APIServer() string {
 	return fmt.Sprintf("https://%s:%d", hostOf(c.Record.File.Provider.VIP), apiPort)
 }

@@ -36,7 +36,7 @@ func (c *Cluster) Kubeconfig(ctx context.Context) (*clientcmdapi.Config, error) 
 	return nil, errors.Join(errs...)
 }
 
-// KubeconfigFile is where control planes have it.
+// KubeconfigFile returns the path of the kubeconfig on control planes.
 func (c *Cluster) KubeconfigFile() string { return c.distribution().kubeconfig() }
 
 // ParseKubeconfig reads the kubeconfig of a control plane, for use elsewhere.

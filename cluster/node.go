@@ -44,7 +44,7 @@ func imageOwner(cluster string) model.Owner {
 	return model.Owner{Door: Door, Set: cluster, Key: model.Key{Kind: KindImage, Name: cluster + "-image"}}
 }
 
-// NodesOf are the machines that a file wants, control planes first.
+// NodesOf returns the machines that a file wants, control planes first.
 func NodesOf(f *File) []Node {
 	var list []Node
 	for _, pool := range f.Pools() {

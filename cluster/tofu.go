@@ -19,7 +19,7 @@ import (
 // tofuResource is the resource of bpg/proxmox that is a VM.
 const tofuResource = "proxmox_virtual_environment_vm"
 
-// Tofu are the machines of a cluster in the language of Terraform and OpenTofu, for the provider
+// Tofu returns the machines of a cluster in the language of Terraform and OpenTofu, for the provider
 // bpg/proxmox, with the blocks that import them: the first apply takes them over as they are.
 func (c *Cluster) Tofu(ctx context.Context) (string, error) {
 	have, err := c.examine(ctx)

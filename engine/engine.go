@@ -92,7 +92,7 @@ func (e *Engine) Plan(ctx context.Context, want model.Desired) (plan.Plan, error
 	return e.planSince(ctx, want, whole(time.Now()), nil)
 }
 
-// Replan is a Plan for repeated calls: it reuses configs that were read before, unless
+// Replan plans like [Engine.Plan], for repeated calls: it reuses configs that were read before, unless
 // lists show that they may have changed.
 func (e *Engine) Replan(ctx context.Context, want model.Desired) (plan.Plan, error) {
 	at := time.Now()

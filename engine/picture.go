@@ -49,7 +49,7 @@ func (pic *Picture) turns(ids []int) map[int]bool {
 	return turn
 }
 
-// PlanAsOf is a Plan that uses a picture, for plans of many objects one after another.
+// PlanAsOf plans like [Engine.Plan] with a picture, for plans of many objects one after another.
 func (e *Engine) PlanAsOf(ctx context.Context, want model.Desired, pic *Picture) (plan.Plan, error) {
 	return e.planAsOf(ctx, want, pic, nil)
 }

@@ -45,7 +45,7 @@ func (e *Engine) Serve(ctx context.Context, opts Options) *Session {
 // ends: the answers say what became of them.
 const lastCalls = 10 * time.Second
 
-// Done is closed when the session has ended.
+// Done returns a channel that is closed when the session has ended.
 func (s *Session) Done() <-chan struct{} { return s.ended }
 
 // Want sets the wanted state. Objects that aren't in it any more stay as they are: objects
@@ -66,12 +66,12 @@ func (s *Session) Update(latest func() (model.Desired, map[model.Key]int64)) {
 	})
 }
 
-// Plan is like [Engine.Plan], with the failures of this caller's own objects.
+// Plan plans like [Engine.Plan], with the failures of this caller's own objects.
 func (s *Session) Plan(ctx context.Context, want model.Desired) (plan.Plan, error) {
 	return s.r.e.planSince(ctx, want, whole(time.Now()), s.part.standing)
 }
 
-// PlanAsOf is the same with a picture, see [Engine.PlanAsOf].
+// PlanAsOf plans like [Engine.PlanAsOf], with the failures of this caller's own objects.
 func (s *Session) PlanAsOf(ctx context.Context, want model.Desired, pic *Picture) (plan.Plan, error) {
 	return s.r.e.planAsOf(ctx, want, pic, s.part.standing)
 }

@@ -59,7 +59,7 @@ func butaneProblem(text string, doc *yaml.Node, err error) error {
 	return err
 }
 
-// ButaneVariant is the variant that a Butane config names; empty: none.
+// ButaneVariant returns the variant that a Butane config names; empty: none.
 func ButaneVariant(text string) string {
 	var head struct {
 		Variant string `yaml:"variant"`

@@ -115,7 +115,7 @@ func MetaData(text string) (canonical string, keys map[string]any, err error) {
 	return string(b), keys, nil
 }
 
-// Config is the Ignition config of the guest with that VMID, and its version.
+// Config returns the Ignition config of the guest with that VMID, and its version.
 func (r Recipe) Config(vmid int) (text, version string, err error) {
 	if text, err = r.text(vmid); err != nil {
 		return "", "", err

@@ -36,7 +36,7 @@ const (
 	VarDNS      = "vm_dns" // addresses, with spaces between them
 )
 
-// NICVariable is the name of a variable of an interface.
+// NICVariable returns the name of a variable of an interface.
 func NICVariable(name string, nic int) string {
 	if nic == 0 {
 		return name
@@ -202,7 +202,7 @@ func Expand(text string, variables map[string]string) (string, error) {
 	return b.String(), wrong.orNil()
 }
 
-// OwnVariable is the first variable of a guest that a text uses; empty: it uses none.
+// OwnVariable returns the first variable of a guest that a text uses; empty: it uses none.
 func OwnVariable(text string) string {
 	for _, m := range variableUse.FindAllStringSubmatch(text, -1) {
 		if strings.HasPrefix(m[1], ownPrefix) && !strings.HasPrefix(m[0], "$$") {

@@ -76,7 +76,7 @@ func (e *UnprotectedError) Error() string {
 	return fmt.Sprintf("%v: to http://%s, without TLS", ErrRedirect, e.Host)
 }
 
-// Unwrap says what kind of trouble it is.
+// Unwrap returns the kind of the error.
 func (*UnprotectedError) Unwrap() error { return ErrRedirect }
 
 // follow decides about a redirect: from TLS to no TLS none is followed, nor to what isn't HTTP. Proxmox, which has wget
@@ -143,7 +143,7 @@ type elsewhereError struct {
 	host string
 }
 
-// Unwrap is the reason.
+// Unwrap returns the reason.
 func (e *elsewhereError) Unwrap() error { return e.error }
 
 // sentTo adds to a reason which other host didn't answer, if the server has sent us there.

@@ -89,7 +89,7 @@ func newCloudProvider(c client.Client, secrets client.Reader, regions *Regions, 
 	}
 }
 
-// Name is the provider's name in Karpenter's metrics.
+// Name returns the provider's name in Karpenter's metrics.
 func (p *CloudProvider) Name() string { return "proxmox" }
 
 // GetSupportedNodeClasses returns the kinds that NodePools may refer to.

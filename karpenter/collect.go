@@ -60,7 +60,7 @@ func (c *collector) pause(err error) time.Duration {
 	return c.every
 }
 
-// NeedLeaderElection is for the manager: followers touch nothing.
+// NeedLeaderElection reports true to the manager: followers change nothing.
 func (*collector) NeedLeaderElection() bool { return true }
 
 // found is a machine in Proxmox.

@@ -34,7 +34,7 @@ func parseCPUs(text string) (cpuSet, error) {
 	return set, nil
 }
 
-// String is the set as Proxmox has it in affinity.
+// String returns the set as Proxmox writes it in affinity.
 func (s cpuSet) String() string {
 	var parts []string
 	all := slices.Sorted(maps.Keys(s))

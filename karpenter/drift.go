@@ -28,7 +28,7 @@ const (
 	MachineDrift   cloudprovider.DriftReason = "MachineDrift"   // somebody has changed the machine in ways that only a restart undoes
 )
 
-// IsDrifted says why a node should be replaced; empty: it shouldn't.
+// IsDrifted returns the reason for which a node should be replaced; empty: it shouldn't.
 func (p *CloudProvider) IsDrifted(ctx context.Context, claim *v1.NodeClaim) (cloudprovider.DriftReason, error) {
 	reason, err := p.drift(ctx, claim)
 	p.events.drifted(claim, reason)

@@ -31,7 +31,7 @@ var (
 	families    = map[int64]string{2: "c1", 3: "t1", 4: "s1", 8: "m1", 16: "x1"}
 )
 
-// Grid are the default sizes, without a file.
+// Grid returns the default sizes, for use without a file.
 func Grid() []Size {
 	var all []Size
 	for _, cpus := range gridCPUs {

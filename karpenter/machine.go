@@ -53,7 +53,7 @@ func asMade(claim *v1.NodeClaim) *made {
 	return m
 }
 
-// String is what the annotation has.
+// String returns the value of the annotation.
 func (m made) String() string {
 	b, err := json.Marshal(m)
 	if err != nil {

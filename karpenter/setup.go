@@ -161,7 +161,7 @@ func (r *regionReader) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection is for the manager: followers touch nothing.
+// NeedLeaderElection reports true to the manager: followers change nothing.
 func (*regionReader) NeedLeaderElection() bool { return true }
 
 // index lets objects be found as Karpenter looks for them.

@@ -115,7 +115,7 @@ func (e *Events) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection is called by the manager.
+// NeedLeaderElection implements the manager's interface.
 func (*Events) NeedLeaderElection() bool { return false }
 
 func (e *Events) work(ctx, last context.Context) {

@@ -16,7 +16,7 @@ type Feed struct {
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-// Start is called by the controller.
+// Start implements the controller's interface of sources.
 func (f *Feed) Start(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

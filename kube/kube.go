@@ -49,7 +49,7 @@ var Kinds = []Kind{
 	{"VMSnapshot", func() Object { return new(api.VMSnapshot) }, func() client.ObjectList { return new(api.VMSnapshotList) }},
 }
 
-// Scheme has our kinds and those of Kubernetes itself.
+// Scheme returns a scheme with our kinds and those of Kubernetes itself.
 func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), api.AddToScheme(scheme)); err != nil {

@@ -19,7 +19,7 @@ func NewController(name string, mgr manager.Manager, r reconcile.Reconciler, wor
 	return controller.New(name, mgr, o)
 }
 
-// Options are those of all controllers: with pauses after failures, see [Retries], and a name that other controllers of the process may
+// Options returns the options of all controllers: pauses after failures, see [Retries], and a name that other controllers of the process may
 // have, too, since tests run several doors in a process.
 func Options(workers int) controller.Options {
 	skip := true
@@ -60,8 +60,8 @@ func Health(mgr manager.Manager) error {
 // everywhere runs on all replicas.
 type everywhere func(context.Context) error
 
-// Start is called by the manager.
+// Start implements the manager's interface of runnables.
 func (e everywhere) Start(ctx context.Context) error { return e(ctx) }
 
-// NeedLeaderElection is called by the manager.
+// NeedLeaderElection implements the manager's interface.
 func (everywhere) NeedLeaderElection() bool { return false }

@@ -13,7 +13,7 @@ const (
 	lastRetry  = 15 * time.Second
 )
 
-// Retries is when a controller tries again what has failed. Without it, controllers wait up to 17 minutes, also when an outage is long over.
+// Retries returns the pauses after which a controller retries. Without it, controllers wait up to 17 minutes, also when an outage is long over.
 func Retries() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// By is what a task may have left that does an action and has ended; nil: nothing.
+// By returns what the ended task of an action may have left; nil: nothing.
 func By(action model.Action, task string, warnings []string, failure error) *model.Left {
 	upid, err := pve.ParseUPID(task)
 	if err != nil {
@@ -57,7 +57,7 @@ func By(action model.Action, task string, warnings []string, failure error) *mod
 	return nil
 }
 
-// ByOthers is [By] for a destruction that somebody else has begun.
+// ByOthers is like [By], for a destruction that somebody else has begun.
 func ByOthers(task string, warnings []string) *model.Left {
 	upid, err := pve.ParseUPID(task)
 	if err != nil || upid.Type != "qmdestroy" {
@@ -70,7 +70,7 @@ func ByOthers(task string, warnings []string) *model.Left {
 	return By(model.Destroy{Target: model.Target{VMID: vmid, Node: upid.Node}}, task, warnings, nil)
 }
 
-// Recall is what a task may have left that has ended, and that nobody has followed, by its log; nil:
+// Recall returns what an ended task that nobody has followed may have left, by its log; nil:
 // nothing.
 func Recall(ctx context.Context, c *pve.Client, task model.Task) (*model.Left, error) {
 	upid, err := pve.ParseUPID(task.UPID)

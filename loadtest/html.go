@@ -30,7 +30,7 @@ func (r *Report) HTML(w io.Writer) error {
 
 func round(f float64) string { return fmt.Sprintf("%.1f", f) }
 
-// Color is a class of the page's style. The colors tell the operations apart, also
+// Color returns a class of the page's style. The colors distinguish the operations, also
 // for those who see fewer of them, on light and dark grounds.
 func (f Figures) Color() int {
 	if i := slices.Index(order, f.Operation); i >= 0 {
@@ -177,7 +177,7 @@ func (c *barChart) add(row barRow) {
 	c.Height = len(c.Rows)*rowHeight + bottom
 }
 
-// Bottom is where the rows end.
+// Bottom returns the position at which the rows end.
 func (c barChart) Bottom() int { return c.Height - bottom }
 
 // timeChart has a dot for each operation: when it began, and how long it took.

@@ -121,7 +121,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// End says how it ended, and what is left.
+// End returns how the load test ended, and what is left of it.
 func (r *Report) End() string {
 	var parts []string
 	if r.Ended != "" {
@@ -145,7 +145,7 @@ func removed(n int) string {
 	return fmt.Sprintf("All %d machines were removed again.", n)
 }
 
-// Short is a time for tables.
+// Short returns a duration as tables show it.
 func Short(d time.Duration) string {
 	switch {
 	case d == 0:

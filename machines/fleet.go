@@ -50,7 +50,7 @@ func newFleet(o Options, cached client.Reader, direct client.Client, log *slog.L
 // closing has the manager close the sites at the end, and those without machines earlier.
 type closing struct{ *fleet }
 
-// Start is called by the manager.
+// Start implements the manager's interface of runnables.
 func (c closing) Start(ctx context.Context) error {
 	each := time.NewTicker(time.Minute)
 	defer each.Stop()

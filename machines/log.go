@@ -51,7 +51,7 @@ func (b *bridge) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	return nil
 }
 
-// Sync has nothing to do.
+// Sync does nothing.
 func (*bridge) Sync() error { return nil }
 
 func args(fields []zapcore.Field) []any {

@@ -45,7 +45,7 @@ var (
 	deletedDesc  = prometheus.NewDesc("machine_controller_machine_deleted", "When a Machine was deleted that is still there.", []string{"machine"}, nil)
 )
 
-// Describe is for the registry.
+// Describe implements prometheus.Collector.
 func (c *census) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{machinesDesc, createdDesc, deletedDesc} {
 		ch <- d
@@ -55,7 +55,7 @@ func (c *census) Describe(ch chan<- *prometheus.Desc) {
 // patience bounds how long metrics wait for the cache.
 const patience = 5 * time.Second
 
-// Collect is for the registry.
+// Collect implements prometheus.Collector.
 func (c *census) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

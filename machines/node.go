@@ -155,7 +155,7 @@ func (r *reconciler) byNode(ctx context.Context, name string) (*clusterv1alpha1.
 // nodeChanged lets those changes of Nodes through that matter.
 type nodeChanged struct{ predicate.Funcs }
 
-// Update is called for each change.
+// Update reports whether a change of a Node matters to its Machine.
 func (nodeChanged) Update(e event.UpdateEvent) bool {
 	was, ok := e.ObjectOld.(*corev1.Node)
 	is, also := e.ObjectNew.(*corev1.Node)

@@ -120,7 +120,7 @@ type held struct {
 	rival *rival
 }
 
-// Start is called by the manager.
+// Start implements the manager's interface of runnables.
 func (h held) Start(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -16,7 +16,7 @@ type Set struct {
 	notes   []*Error
 }
 
-// Notes are information about the manifests that isn't an error.
+// Notes returns information about the manifests that isn't an error.
 func (s *Set) Notes() (list []string) {
 	for _, n := range s.notes {
 		list = append(list, n.Error())
@@ -24,7 +24,7 @@ func (s *Set) Notes() (list []string) {
 	return list
 }
 
-// Remarks are the same with objects and fields as data, for doors with other words.
+// Remarks returns the notes with objects and fields as data, for doors with other words.
 func (s *Set) Remarks() []*Error { return s.notes }
 
 // Keys returns the keys of all objects, in the order in which they were read.

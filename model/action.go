@@ -19,7 +19,7 @@ type Target struct {
 	Node string
 }
 
-// Guest is the target's VMID.
+// Guest returns the target's VMID.
 func (t Target) Guest() int { return t.VMID }
 
 func (t Target) String() string { return fmt.Sprintf("%d on %s", t.VMID, t.Node) }

@@ -1,6 +1,6 @@
 package model
 
-// Guest of each action that isn't a Target.
+// Guest returns the VMID of the guest that the action is about; 0: none.
 func (c Clone) Guest() int          { return c.To.VMID }
 func (Download) Guest() int         { return 0 }
 func (Unpack) Guest() int           { return 0 }

@@ -31,7 +31,7 @@ func (p AddressPool) Overlaps(o AddressPool) bool {
 	return slices.ContainsFunc(p.Ranges, func(r AddressRange) bool { return slices.ContainsFunc(o.Ranges, r.Overlaps) })
 }
 
-// Families are the families of the pool: IPv4, IPv6. A guest gets an address of each.
+// Families returns the families of the pool: IPv4, IPv6. A guest gets an address of each.
 func (p AddressPool) Families() []Family {
 	var list []Family
 	for _, f := range []Family{IPv4, IPv6} {
@@ -51,7 +51,7 @@ const (
 	IPv6 Family = "IPv6"
 )
 
-// FamilyOf is the family of an address.
+// FamilyOf returns the family of an address.
 func FamilyOf(a netip.Addr) Family {
 	if a.Is4() {
 		return IPv4
@@ -69,7 +69,7 @@ func (p AddressPool) of(f Family) []AddressRange {
 	return list
 }
 
-// Size is the number of addresses of a family, or the largest uint64 if there are more.
+// Size returns the number of addresses of a family, or the largest uint64 if there are more.
 func (p AddressPool) Size(f Family) uint64 {
 	total := uint64(0)
 	for _, r := range p.of(f) {
@@ -135,7 +135,7 @@ func (p AddressPool) Reaches(a netip.Addr) bool { return p.Prefix.Contains(a) ||
 
 const ipconfig = "ipconfig"
 
-// IPConfig are the fixed addresses that an option of Proxmox gives an interface.
+// IPConfig returns the fixed addresses that an option of Proxmox gives an interface.
 func IPConfig(value string) []Address {
 	var list []Address
 	fields := map[string]string{}
@@ -151,7 +151,7 @@ func IPConfig(value string) []Address {
 	return list
 }
 
-// ConfiguredAddresses are the fixed addresses that options of Proxmox give the interfaces of a
+// ConfiguredAddresses returns the fixed addresses that options of Proxmox give the interfaces of a
 // guest, in the order of the interfaces.
 func ConfiguredAddresses(options map[string]string) []netip.Addr {
 	var keys []string

@@ -26,7 +26,7 @@ func (r AddressRange) String() string {
 	return r.First.String() + "-" + r.Last.String()
 }
 
-// Size is the number of addresses in the range, or the largest uint64 if there are more.
+// Size returns the number of addresses in the range, or the largest uint64 if there are more.
 func (r AddressRange) Size() uint64 {
 	firstHigh, firstLow := halves(r.First)
 	lastHigh, lastLow := halves(r.Last)

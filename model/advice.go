@@ -69,7 +69,7 @@ type Advice struct {
 // None reports whether there is no advice.
 func (a Advice) None() bool { return a == Advice{} }
 
-// String is the advice as plain data, for tests and logs of our own.
+// String returns the advice as plain data, for tests and logs of our own.
 func (a Advice) String() string {
 	if a.Do == "" {
 		return a.Text

@@ -82,7 +82,7 @@ type Share struct {
 	Deleted bool     // to be removed: no guest uses it any more
 }
 
-// By is the owner in the mapping's description.
+// By returns the owner in the mapping's description.
 func (s Share) By() string { return cmp.Or(s.Maker, s.Owner.Set) }
 
 // ShareKey returns the key of the object for a directory mapping.

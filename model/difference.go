@@ -73,7 +73,7 @@ func (d Difference) Slot() (slot, part string) {
 // Waits reports whether the difference applies at the next start of a running guest only.
 func (d Difference) Waits() bool { return d.Effect == EffectLater || d.Effect == EffectRestart }
 
-// String is the difference as plain data without its effect, for tests and logs of our own.
+// String returns the difference as plain data without its effect, for tests and logs of our own.
 func (d Difference) String() string {
 	var b strings.Builder
 	if d.Verb != VerbSet {

@@ -73,7 +73,7 @@ func (r FirewallRule) Settings() map[string]string {
 	return all
 }
 
-// String is the rule in one line: "in ACCEPT SSH from 10.0.0.0/8".
+// String returns the rule in one line: "in ACCEPT SSH from 10.0.0.0/8".
 func (r FirewallRule) String() string {
 	parts := []string{r.Type, r.Action}
 	add := func(word, value string) {

@@ -43,7 +43,7 @@ func (d Disk) Root() bool { return d.Slot == RootSlot }
 
 var baseVolume = regexp.MustCompile(`[:/]base-(\d+)-`)
 
-// Template is the VMID of the template that the disk is a linked clone of; 0: none.
+// Template returns the VMID of the template that the disk is a linked clone of; 0: none.
 func (d Disk) Template() int {
 	m := baseVolume.FindStringSubmatch(d.Volume)
 	if m == nil {
@@ -185,7 +185,7 @@ func (c *Config) DiskAt(slot string) (Disk, bool) {
 	return c.Disks[i], true
 }
 
-// BootDisk is the disk that the guest boots from: the first of its boot order, else
+// BootDisk returns the disk that the guest boots from: the first of its boot order, else
 // its first.
 func (c *Config) BootDisk() (Disk, bool) {
 	for part := range strings.SplitSeq(c.Options["boot"], ",") {

@@ -61,7 +61,7 @@ func OriginOf(vmid int, options map[string]string) string {
 	return strconv.Itoa(vmid) + " " + options["vmgenid"] + " " + options["smbios1"]
 }
 
-// CopyName is the name of copies of a template that people made. It differs from the
+// CopyName returns the name of copies of a template that people made. It differs from the
 // template's own name, which stands for templates that people made.
 func (i Image) CopyName() string {
 	const ending, most = "-copy", 63

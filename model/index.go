@@ -14,7 +14,7 @@ type guestIndex struct {
 	byVM    map[int][]Task
 }
 
-// Index must be called after Guests or Tasks were changed.
+// Index rebuilds the indices. It must be called after Guests or Tasks were changed.
 func (o *Observed) Index() {
 	ix := &guestIndex{
 		byName:  make(map[string][]*Guest, len(o.Guests)),

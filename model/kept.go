@@ -15,7 +15,7 @@ func Kept(key string) bool {
 	return slices.Contains(keptOptions, key) || slices.Contains(classOptions, key)
 }
 
-// KeptMarks are the marks among Managed for options that a manifest names and that stay
+// KeptMarks returns the marks among Managed for options that a manifest names and that stay
 // when it no longer does. The plan then has a note.
 func KeptMarks(options map[string]string) (marks []string) {
 	for _, key := range keptOptions {
@@ -26,5 +26,5 @@ func KeptMarks(options map[string]string) (marks []string) {
 	return marks
 }
 
-// KeptMark is the mark for one of these options.
+// KeptMark returns the mark for one of these options.
 func KeptMark(key string) string { return "kept:" + key }

@@ -33,19 +33,19 @@ type LookPart[T any] struct {
 	At   *T
 }
 
-// Guests are the parts that are about single guests, or VMIDs.
+// Guests returns the parts that are about single guests, or VMIDs.
 func (l *Look) Guests() []LookPart[[]int] {
 	return []LookPart[[]int]{{"configs", &l.Configs}, {"snapshots", &l.Snapshots}, {"firewalls", &l.Firewalls}, {"agents", &l.Agents},
 		{"status", &l.Status}, {"ready", &l.Ready}, {"IDs", &l.IDs}}
 }
 
-// Wholes are the parts that are one thing for the whole cluster.
+// Wholes returns the parts that are one thing for the whole cluster.
 func (l *Look) Wholes() []LookPart[bool] {
 	return []LookPart[bool]{{"files", &l.Files}, {"left", &l.Left}, {"snippets", &l.Snippets}, {"shares", &l.Dirs}, {"HA", &l.HA},
 		{"firewall", &l.Firewall}, {"switch of the firewall", &l.FirewallOff}, {"volumes", &l.Volumes}, {"privileges", &l.Held}}
 }
 
-// Names are the parts that are about something by its name: nodes, kinds, paths.
+// Names returns the parts that are about something by its name: nodes, kinds, paths.
 func (l *Look) Names() []LookPart[[]string] {
 	return []LookPart[[]string]{{"bridges", &l.Bridges}, {"storages", &l.Storages}, {"mappings", &l.Mappings}, {"rights", &l.Rights},
 		{"URLs", &l.URLs}, {"groups", &l.Groups}}

@@ -121,7 +121,7 @@ func ParseDescription(description string) (text string, m Marker, ok bool) {
 	return strings.TrimRight(description[:at]+rest, "\n"), m, true
 }
 
-// PoolMark is the mark among Managed that says that a guest is in a pool because a
+// PoolMark returns the mark among Managed that says that a guest is in a pool because a
 // manifest named it.
 func PoolMark(pool string) string { return poolPrefix + pool }
 

@@ -149,7 +149,7 @@ type Devices struct {
 // Room is the space of a storage on a node.
 type Room struct{ Total, Used int64 }
 
-// Free is the free space.
+// Free returns the free space.
 func (r Room) Free() int64 { return max(0, r.Total-r.Used) }
 
 // Blocks reports whether the storage keeps disks as block devices, which have
@@ -224,7 +224,7 @@ func (d Dir) Is(path string) bool {
 	return true
 }
 
-// ShareNote is the description of mappings that proxplane makes, with their owner. Whoever
+// ShareNote returns the description of mappings that proxplane makes, with their owner. Whoever
 // changes it takes the mapping over.
 func ShareNote(maker string) string { return shareNote + maker }
 
@@ -236,7 +236,7 @@ func ParseShareNote(description string) (maker string, ok bool) {
 	return maker, ok && maker != ""
 }
 
-// ShareMaker is the owner of the directory mappings of a guest: its set, in Kubernetes its
+// ShareMaker returns the owner of the directory mappings of a guest: its set, in Kubernetes its
 // namespace. Others use them as they are.
 func ShareMaker(o Owner) string {
 	if o.UID != "" {

@@ -15,7 +15,7 @@ type Key struct {
 	Name      string `json:"name"`
 }
 
-// String is "kind/name" or "kind/namespace/name".
+// String returns "kind/name" or "kind/namespace/name".
 func (k Key) String() string {
 	if k.Namespace == "" {
 		return strings.ToLower(k.Kind) + "/" + k.Name
@@ -44,7 +44,7 @@ type Owner struct {
 	UID  string `json:"uid,omitempty"` // of the object in Kubernetes
 }
 
-// ID is short, stable and unique for each owner. Objects that are recreated under the same
+// ID returns a short text that is stable and unique for each owner. Objects that are recreated under the same
 // name in Kubernetes (with another UID) are other owners.
 func (o Owner) ID() string {
 	sum := o.sum()
@@ -62,7 +62,7 @@ func letters(b []byte) string {
 	return base32.NewEncoding(idLetters).WithPadding(base32.NoPadding).EncodeToString(b)
 }
 
-// Digest is a short hash of a text, with characters that are valid in tags and names of
+// Digest returns a short hash of a text, with characters that are valid in tags and names of
 // Proxmox.
 func Digest(text string) string {
 	const enough = 5
@@ -121,7 +121,7 @@ const (
 	TagPrefix = "pp."
 )
 
-// StateTag is the tag of a guest that is up to date.
+// StateTag returns the tag of a guest that is up to date.
 func StateTag(o Owner, fingerprint string) string {
 	return TagPrefix + o.ID() + "." + fingerprint
 }
@@ -149,7 +149,7 @@ func parseStateTag(tag string) (ownerID, fingerprint string, ok bool) {
 // setTagPrefix begins the tag that says which door's set a guest is of.
 const setTagPrefix = TagPrefix + "in."
 
-// SetTag is the tag of all guests of an owner's door and set. With it one list call shows
+// SetTag returns the tag of all guests of an owner's door and set. With it one list call shows
 // the guests of a set; it is a hint, and no proof.
 func SetTag(o Owner) string { return setTagPrefix + Digest(o.Door+"\x00"+o.Set) }
 

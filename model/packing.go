@@ -14,7 +14,7 @@ var Packings = []string{"xz", "bz2", "gz", "zst", "lzo", "ova"}
 // Formats are the formats of disk images, which are also the endings that Proxmox wants their files to have.
 var Formats = []string{"qcow2", "raw", "vmdk"}
 
-// Packing is the ending of the packed file at a URL; empty: the file isn't packed.
+// Packing returns the ending of the packed file at a URL; empty: the file isn't packed.
 func Packing(address string) string {
 	if ending := ending(address); slices.Contains(Packings, ending) {
 		return ending
@@ -22,16 +22,16 @@ func Packing(address string) string {
 	return ""
 }
 
-// Packing is the ending of the image's packed file; empty: the file isn't packed.
+// Packing returns the ending of the image's packed file; empty: the file isn't packed.
 func (i Image) Packing() string { return Packing(i.URL) }
 
-// Address is the URL of an image without its query, which may hold a secret.
+// Address returns the URL of an image without its query, which may hold a secret.
 func (i Image) Address() string {
 	address, _, _ := strings.Cut(i.URL, "?")
 	return address
 }
 
-// NamedFormat is the format in the name of a file at a URL; empty: none.
+// NamedFormat returns the format in the name of a file at a URL; empty: none.
 func NamedFormat(address string) string {
 	if ending := ending(address); slices.Contains(Formats, ending) {
 		return ending

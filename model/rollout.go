@@ -24,7 +24,7 @@ type Elsewhere struct {
 	Known bool
 }
 
-// UnderWay are guests of the group that are being restarted or replaced.
+// UnderWay returns guests of the group that are being restarted or replaced.
 func (e Elsewhere) UnderWay() (list []Absent) {
 	for _, a := range e.Away {
 		if a.UnderWay {

@@ -41,7 +41,7 @@ var seedName = regexp.MustCompile(`(^|/)` + SeedFiles + `\d+-[0-9a-f]+\.iso$`)
 // some guest, which may be secrets of its owner.
 func IsSeed(iso string) bool { return seedName.MatchString(iso) }
 
-// Volume is the volume with the data of a guest; for snippets it is the common prefix of
+// Volume returns the volume with the data of a guest; for snippets it is the common prefix of
 // their names.
 func (s Seed) Volume(vmid int) string { return s.VolumeOf(s.Name(vmid)) }
 
@@ -53,10 +53,10 @@ func (s Seed) VolumeOf(name string) string {
 	return s.Storage + isoOf + name + isoEnd
 }
 
-// File is the name of the ISO image, which follows from the data.
+// File returns the name of the ISO image, which follows from the data.
 func (s Seed) File(vmid int) string { return s.Name(vmid) + isoEnd }
 
-// Name is the name of a guest's data.
+// Name returns the name of a guest's data.
 func (s Seed) Name(vmid int) string {
 	if s.Kept != "" {
 		return s.Kept
@@ -64,7 +64,7 @@ func (s Seed) Name(vmid int) string {
 	return fmt.Sprintf("%s%d-%s%s", SeedFiles, vmid, digits(s.Digest), s.Leased)
 }
 
-// Seal is the seal of the data.
+// Seal returns the seal of the data.
 func (s Seed) Seal() Seal { return Seal{s.Digest, s.Also} }
 
 // At returns the seed as it is stored in a volume; false: the wanted data aren't stored
@@ -84,7 +84,7 @@ const (
 // SnippetParts are the parts that first-boot data in snippets can have.
 var SnippetParts = []string{"user", "meta", "network"}
 
-// SnippetVolume is the volume of one part of first-boot data.
+// SnippetVolume returns the volume of one part of first-boot data.
 func SnippetVolume(volume, part string) string { return volume + "-" + part + ".yaml" }
 
 // SeedVolumes returns the files that first-boot data may be stored in.
@@ -102,7 +102,7 @@ func SeedVolumes(volume string) []string {
 // SeedSnippets reports whether first-boot data are stored in snippets.
 func SeedSnippets(volume string) bool { return strings.Contains(volume, snippetsOf) }
 
-// FilesLike is the list that shows a volume, if it was read: snippets have one of their own.
+// FilesLike returns the list that shows a volume, if it was read: snippets have one of their own.
 func (o *Observed) FilesLike(volume string) map[string]File {
 	if SeedSnippets(volume) {
 		return o.Snippets

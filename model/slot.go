@@ -2,7 +2,7 @@ package model
 
 import "strings"
 
-// SlotFamily is the kind of a numbered option: "scsi" of "scsi1". An option that isn't numbered is of none.
+// SlotFamily returns the kind of a numbered option: "scsi" of "scsi1". An option that isn't numbered is of none.
 func SlotFamily(key string) string {
 	name := strings.TrimRight(key, "0123456789")
 	if name == key {

@@ -17,7 +17,7 @@ type URLState struct {
 	Plain     bool   // there without TLS, though the URL is of HTTPS
 }
 
-// URLKey is the key of a URL and the node that checks it; node "" is this process.
+// URLKey returns the key of a URL and the node that checks it; node "" is this process.
 func URLKey(node, url string) string { return node + " " + url }
 
 // ParseURLKey parses such a key.

@@ -162,7 +162,7 @@ func (v VM) Alone() VM {
 // Inherits reports whether the copy inherits a part from its source.
 func (v VM) Inherits(part string) bool { return slices.Contains(v.Inherited, part) }
 
-// Fingerprint is a short hash of everything that is applied to the guest's configuration.
+// Fingerprint returns a short hash of everything that is applied to the guest's configuration.
 func (v VM) Fingerprint() string {
 	v = v.Alone().unleased()
 	v.Inherited = nil
@@ -201,7 +201,7 @@ type Source struct {
 	Copy bool `json:",omitempty"`
 }
 
-// Name is the source's name in a guest's marker.
+// Name returns the source's name in a guest's marker.
 func (s Source) Name() string {
 	switch {
 	case s.VM != Key{}:

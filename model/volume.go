@@ -46,7 +46,7 @@ func (v Volumes) LinkedTo(vmid int, base func(volume string) bool) []Volume {
 	return list
 }
 
-// VolumeName is the last part of a volume id: the volume's name without that of its base.
+// VolumeName returns the last part of a volume id: the volume's name without that of its base.
 func VolumeName(id string) string {
 	_, name, _ := strings.Cut(id, ":")
 	return path.Base(name)

@@ -33,7 +33,7 @@ func (l *Loads) share(cluster, among string, client *pve.Client) {
 	l.of[cluster] = client.Load()
 }
 
-// Sharing has the observer's client share the load of its cluster with the other clients of
+// Sharing makes the observer's client share the load of its cluster with the other clients of
 // it, as soon as the observer knows which one that is, see [Observer.Identifying]. That is
 // before it has observed anything, and so before any change. Only clients with the same word
 // share a limiter: the identity that a server reports isn't proved, and a server whose tasks

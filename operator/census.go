@@ -27,7 +27,7 @@ var (
 	longestDesc = describe("proxplane_objects_longest_seconds", "How long the object is in a state that is in it for the longest time.", "object_namespace", "kind", "state")
 )
 
-// Describe is for the registry.
+// Describe implements prometheus.Collector.
 func (c *census) Describe(ch chan<- *prometheus.Desc) {
 	ch <- objectsDesc
 	ch <- longestDesc
@@ -36,7 +36,7 @@ func (c *census) Describe(ch chan<- *prometheus.Desc) {
 // group is what is counted together.
 type group struct{ namespace, kind, state string }
 
-// Collect is for the registry.
+// Collect implements prometheus.Collector.
 func (c *census) Collect(ch chan<- prometheus.Metric) {
 	select {
 	case <-c.elected:

@@ -28,7 +28,7 @@ type feed struct {
 	q  queue
 }
 
-// Start is called by the controller.
+// Start implements the controller's interface of sources.
 func (f *feed) Start(_ context.Context, q queue) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

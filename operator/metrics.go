@@ -117,14 +117,14 @@ var (
 	admissionDesc = describe("proxplane_admission_limit", "How many may be under way at once, as found out so far.", "provider", "class", "node", "storage")
 )
 
-// Describe is for the registry.
+// Describe implements prometheus.Collector.
 func (g *gauges) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{machinesDesc, upDesc, ageDesc, waitingDesc, inUseDesc, admissionDesc} {
 		ch <- d
 	}
 }
 
-// Collect is for the registry.
+// Collect implements prometheus.Collector.
 func (g *gauges) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)

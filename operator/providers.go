@@ -46,7 +46,7 @@ func (p *providers) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection is called by the manager: followers change nothing.
+// NeedLeaderElection reports true to the manager: followers change nothing.
 func (*providers) NeedLeaderElection() bool { return true }
 
 // assign says what each Provider of a namespace is to do; those that aren't named

@@ -106,7 +106,7 @@ type Earlier struct {
 	Linked []string // its linked clones; empty: not known yet
 }
 
-// String says why the template is kept.
+// String returns the reason for which the template is kept.
 func (e Earlier) String() string {
 	if len(e.Linked) == 0 {
 		return "an earlier one, goes when no machine is a linked clone of it"

@@ -102,7 +102,7 @@ type Object struct {
 	Unasked bool
 }
 
-// Placement is the node of a new guest, and the resources that it uses there.
+// Placement returns the node of a new guest, and the resources that it uses there.
 func (o Object) Placement() model.Placement {
 	return model.Placement{Owner: o.Owner, Node: o.Node, Memory: o.Memory, Space: o.Space, Addresses: o.Addresses, Devices: o.Devices}
 }

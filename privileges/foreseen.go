@@ -19,7 +19,7 @@ import (
 // have granted it since.
 const heldAge = 30 * time.Second
 
-// Foresee is a plan that does nothing for objects of which Proxmox would refuse a step to these credentials: they wait
+// Foresee returns a plan that does nothing for objects of which Proxmox would refuse a step to these credentials: they wait
 // for the privilege, by its name and path. What these credentials may do has to be read first, if there is
 // anything to do. Where Proxmox doesn't say it, or leaves a doubt, the plan stays as it is, and Proxmox decides.
 //

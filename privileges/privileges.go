@@ -49,7 +49,7 @@ type Priv struct {
 	For  []string `json:"for"`
 }
 
-// Names are the names of the privileges.
+// Names returns the names of the privileges.
 func (g Grant) Names() []string {
 	names := make([]string, len(g.Privs))
 	for i, p := range g.Privs {

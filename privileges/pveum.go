@@ -34,7 +34,7 @@ func (h Held) here(path string) map[string]bool {
 	return h.Rights[path]
 }
 
-// TokenID is the token's full name.
+// TokenID returns the token's full name.
 func (a Account) TokenID() string { return a.User + "!" + a.Token }
 
 // Commands returns lines for a shell on a node that create the roles, the user and the

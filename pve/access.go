@@ -106,7 +106,7 @@ type CreatedToken struct {
 	Secret Secret `json:"value"`
 }
 
-// Credentials are what a client needs to use the token.
+// Credentials returns what a client needs to use the token.
 func (t CreatedToken) Credentials() Credentials { return Token(t.ID, t.Secret.Reveal()) }
 
 // CreateToken makes a token.

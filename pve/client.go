@@ -71,7 +71,7 @@ func (c *Client) Close() {
 	}
 }
 
-// Endpoints are the URLs of all endpoints, in full.
+// Endpoints returns the URLs of all endpoints, in full.
 func (c *Client) Endpoints() []string {
 	list := make([]string, len(c.core.endpoints.all))
 	for i, u := range c.core.endpoints.all {
@@ -80,7 +80,7 @@ func (c *Client) Endpoints() []string {
 	return list
 }
 
-// Endpoint is the URL of the endpoint that answered last; before that, of the first one.
+// Endpoint returns the URL of the endpoint that answered last; before that, of the first one.
 func (c *Client) Endpoint() string {
 	return c.core.endpoints.all[c.core.endpoints.order()[0]].String()
 }
@@ -100,7 +100,7 @@ type callOptions struct {
 // Timeout bounds each exchange, instead of Config.Timeout. For uploads it bounds the whole.
 func Timeout(d time.Duration) Option { return func(o *callOptions) { o.timeout = d } }
 
-// OnStorage says which storage writes keep busy, where the call itself doesn't tell: the one of
+// OnStorage sets which storage writes keep busy, where the call itself doesn't show it: the one of
 // a linked clone's template, or of a disk that grows. What is shared has one bound in the whole
 // cluster, what isn't has one on each node.
 func OnStorage(name string, shared bool) Option {
@@ -112,7 +112,7 @@ func OnStorage(name string, shared bool) Option {
 	}
 }
 
-// Before has check called right before a write is sent, each time that it is: when it has got its
+// Before makes a write call check right before it is sent, each time that it is: when it has got its
 // turn, which may take as long as the tasks of other writes, and again when another endpoint is
 // tried. It gets to know how long the write has waited since the call was made. A write whose
 // check fails isn't sent, and the error is that of the check. The check may read with any client.
@@ -147,7 +147,7 @@ func (c *Client) Root() bool {
 	return creds.User() == "root@pam" && !creds.IsToken()
 }
 
-// TokenID is the token that calls are made with, as tasks name it: user@realm!token. It is empty
+// TokenID returns the token that calls are made with, as tasks name it: user@realm!token. It is empty
 // for those who log in with a password.
 func (c *Client) TokenID() string {
 	if creds := c.core.session.Load().creds; creds.IsToken() {

@@ -9,13 +9,13 @@ import (
 // seconds, and take some time themselves.
 const clockNoise = 3 * time.Second
 
-// Now is the time by Proxmox' clock, as of its last answer: the ages of tasks and snapshots go
+// Now returns the time by Proxmox' clock, as of its last answer: the ages of tasks and snapshots go
 // by that one, also where this computer's clock is wrong.
 func (c *Client) Now() time.Time {
 	return c.core.cfg.Clock.Now().Add(time.Duration(c.core.ahead.Load()))
 }
 
-// Local is what this computer's clock said at a time by Proxmox' clock.
+// Local converts a time by Proxmox' clock into one by this computer's clock.
 func (c *Client) Local(t time.Time) time.Time {
 	return t.Add(-time.Duration(c.core.ahead.Load()))
 }

@@ -77,7 +77,7 @@ type nextIDParams struct {
 	ID int `pve:"vmid"`
 }
 
-// CheckID says with a nil error that a VMID is free, and with ErrExists that it isn't.
+// CheckID checks whether a VMID is free: the error is nil if it is, and ErrExists if it isn't.
 func (c Cluster) CheckID(ctx context.Context, id int) error {
 	_, err := get[int](ctx, c.c, nextIDParams{id}, "/cluster/nextid")
 	return err

@@ -96,7 +96,7 @@ type Clock interface {
 	After(d time.Duration) <-chan time.Time
 }
 
-// NoProxy is a Config.Proxy that always connects directly.
+// NoProxy returns a Config.Proxy that always connects directly.
 func NoProxy(*http.Request) (*url.URL, error) { return nil, nil }
 
 type realClock struct{}

@@ -19,7 +19,7 @@ var said = []struct{ exit, line *regexp.Regexp }{
 	{regexp.MustCompile(`^hookscript error\b`), regexp.MustCompile(`^(?:proxplane: VM \d+: )?(.+)$`)},
 }
 
-// Detail is what the log tells beyond the exit status: for a URL that couldn't be fetched what
+// Detail returns what the log tells beyond the exit status: for a URL that couldn't be fetched what
 // its server said, such as "404: Not Found"; for a VM that doesn't start what QEMU or its
 // hookscript said; for one that couldn't be migrated why. Empty: nothing.
 func (e *TaskError) Detail() string {

@@ -156,7 +156,7 @@ func (e *TaskError) Error() string {
 	return fmt.Sprintf("task %s on %s failed: %s", what, e.UPID.Node, e.ExitStatus)
 }
 
-// Warnings are those in the end of the task's log.
+// Warnings returns those in the end of the task's log.
 func (e *TaskError) Warnings() []string { return warningsIn(e.Log) }
 
 // Unwrap gives the exit status as an *Error.
@@ -165,5 +165,5 @@ func (e *TaskError) Unwrap() error { return e.cause }
 // Is makes errors.Is work with ErrTaskFailed.
 func (e *TaskError) Is(target error) bool { return target == ErrTaskFailed }
 
-// Kind is the kind of the exit status.
+// Kind returns the kind of the exit status.
 func (e *TaskError) Kind() Kind { return e.cause.Kind }

@@ -8,7 +8,7 @@ import (
 
 var leftDisk = regexp.MustCompile(`^Could not remove disk '([^']+)', check manually`)
 
-// LeftDisks are the disks that a task couldn't remove though it removed their VM, by its
+// LeftDisks returns the disks that a task couldn't remove though it removed their VM, by its
 // warnings. Nothing else names them any more.
 func LeftDisks(warnings []string) []string {
 	var volumes []string
@@ -22,7 +22,7 @@ func LeftDisks(warnings []string) []string {
 
 var inTheWay = regexp.MustCompile(`\bvolume '([^']+)' already exists`)
 
-// InTheWay is the volume that a task has failed to make since one of that name is there; empty: none.
+// InTheWay returns the volume that a task has failed to make since one of that name is there; empty: none.
 func (e *TaskError) InTheWay() string {
 	for _, line := range slices.Backward(e.Log) {
 		if m := inTheWay.FindStringSubmatch(line); m != nil {
@@ -34,7 +34,7 @@ func (e *TaskError) InTheWay() string {
 
 var cloneStarts = regexp.MustCompile(`^creating a clone of VM \d+ with ID (\d+)$`)
 
-// CloneTarget is the VMID that a clone was to get, by the beginning of its log: its UPID names the
+// CloneTarget returns the VMID that a clone was to get, by the beginning of its log: its UPID names the
 // source. 0: the log doesn't tell.
 func CloneTarget(log []string) int {
 	for _, line := range log {

@@ -16,7 +16,7 @@ type Load struct {
 	agents map[string]*agentTurns // by node
 }
 
-// Usage is what is under way, by node and storage.
+// Usage returns what is under way, by node and storage.
 func (l *Load) Usage() []admission.Usage { return l.limiter.Snapshot() }
 
 // turns are the node's turns for agent calls.
@@ -31,9 +31,9 @@ func (l *Load) turns(node string) *agentTurns {
 	return turns
 }
 
-// Load is what bounds the client's requests.
+// Load returns what bounds the client's requests.
 func (c *Client) Load() *Load { return c.core.gate.load.Load() }
 
-// Share has the client's requests bounded together with those of others from now on. What is
+// Share bounds the client's requests together with those of others from now on. What is
 // under way already stays with the former bounds.
 func (c *Client) Share(l *Load) { c.core.gate.load.Store(l) }

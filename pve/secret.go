@@ -58,7 +58,7 @@ type Credentials struct {
 	secret Secret
 }
 
-// Token are the credentials of an API token: id is "user@realm!name", secret is the value that
+// Token returns the credentials of an API token: id is "user@realm!name", secret is the value that
 // Proxmox showed when the token was made.
 func Token(id, secret string) Credentials {
 	user, name := id, ""
@@ -78,13 +78,13 @@ func ParseToken(text string) (Credentials, error) {
 	return c, c.validate()
 }
 
-// Password are the credentials of a user, "root@pam". Proxmox gives tickets for them, which the
+// Password returns the credentials of a user, "root@pam". Proxmox gives tickets for them, which the
 // client renews by itself. Users with a second factor can't log in this way: give them a token.
 func Password(user, password string) Credentials {
 	return Credentials{user: user, secret: NewSecret(password)}
 }
 
-// User is the user's name with its realm.
+// User returns the user's name with its realm.
 func (c Credentials) User() string { return c.user }
 
 // IsToken reports whether these are an API token.

@@ -35,7 +35,7 @@ type StorageConfig struct {
 // folders are where storages that are directories hold things, unless they say otherwise.
 var folders = map[string]string{"iso": "template/iso", "vztmpl": "template/cache", "snippets": "snippets", "backup": "dump", "images": "images", "rootdir": "private", "import": "import"}
 
-// Folder is where the storage holds something on its nodes: iso, snippets … A storage that isn't
+// Folder returns the folder in which the storage keeps a kind of content on its nodes: iso, snippets … A storage that isn't
 // a directory has none.
 func (s StorageConfig) Folder(content string) (string, bool) {
 	folder := cmp.Or(s.ContentDirs[content], folders[content])

@@ -36,7 +36,7 @@ type TaskStatus struct {
 // Running reports whether the task hasn't ended yet.
 func (s TaskStatus) Running() bool { return s.Status != "stopped" }
 
-// Err is nil while the task runs and when it succeeded, with or without warnings. The error's
+// Err returns nil while the task runs and when it succeeded, with or without warnings. The error's
 // log is empty; [Task.Wait] reads it.
 func (s TaskStatus) Err() error {
 	if _, ok := taskSucceeded(s.ExitStatus); s.Running() || ok {
@@ -45,7 +45,7 @@ func (s TaskStatus) Err() error {
 	return exitError(s.UPID, s.ExitStatus, nil)
 }
 
-// Warnings is the number of warnings of a task that succeeded with some.
+// Warnings returns the number of warnings of a task that succeeded with some.
 func (s TaskStatus) Warnings() int { n, _ := taskSucceeded(s.ExitStatus); return n }
 
 var warningsStatus = regexp.MustCompile(`^WARNINGS: (\d+)$`)
@@ -151,7 +151,7 @@ func (t TaskInfo) Running() bool {
 	return t.EndTime.IsZero() && (t.Status == "" || strings.EqualFold(t.Status, "running"))
 }
 
-// Err is nil while the task runs and when it succeeded.
+// Err returns nil while the task runs and when it succeeded.
 func (t TaskInfo) Err() error {
 	if _, ok := taskSucceeded(t.Status); ok || t.Running() {
 		return nil

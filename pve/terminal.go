@@ -174,7 +174,7 @@ func (t *Terminal) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// Resize says how large the screen is.
+// Resize sets the size of the screen.
 func (t *Terminal) Resize(columns, rows int) error {
 	return t.conn.Write(t.ctx, websocket.MessageText, fmt.Appendf(nil, "1:%d:%d:", columns, rows))
 }

@@ -28,7 +28,7 @@ type TLS struct {
 	Insecure bool
 }
 
-// Config is the same for package crypto/tls.
+// Config returns the settings for package crypto/tls.
 func (t TLS) Config() (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	if t.Insecure {

@@ -42,13 +42,13 @@ func ParseUPID(text string) (UPID, error) {
 	}, nil
 }
 
-// String is the text that Proxmox gave.
+// String returns the text that Proxmox gave.
 func (u UPID) String() string { return u.text }
 
 // IsZero reports whether this stands for no task.
 func (u UPID) IsZero() bool { return u == UPID{} }
 
-// StartTime is when the task began, by the clock of its node.
+// StartTime returns when the task began, by the clock of its node.
 func (u UPID) StartTime() time.Time { return time.Unix(u.Start, 0) }
 
 func (u UPID) MarshalText() ([]byte, error) { return []byte(u.text), nil }

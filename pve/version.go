@@ -19,10 +19,10 @@ func (c *Client) Version(ctx context.Context) (Version, error) {
 	return get[Version](ctx, c, nil, "/version")
 }
 
-// Major is the first number of the release; 0 if it can't be read.
+// Major returns the first number of the release; 0 if it can't be read.
 func (v Version) Major() int { major, _ := v.numbers(); return major }
 
-// Minor is the second number of the release; 0 if it can't be read.
+// Minor returns the second number of the release; 0 if it can't be read.
 func (v Version) Minor() int { _, minor := v.numbers(); return minor }
 
 // AtLeast reports whether this is release major.minor or a later one.

@@ -27,7 +27,7 @@ type agentResult[T any] struct {
 	Result T `json:"result"`
 }
 
-// Ping says with a nil error that the agent answers.
+// Ping checks whether the agent answers: the error is nil if it does.
 func (a Agent) Ping(ctx context.Context) error {
 	_, err := askAgent[any](ctx, a, http.MethodPost, "ping", nil)
 	return err

@@ -108,7 +108,7 @@ func (n *watchedNode) stir() {
 	}
 }
 
-// Following is the number of tasks that haven't ended yet.
+// Following returns the number of tasks that haven't ended yet.
 func (w *Watcher) Following() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,7 +119,7 @@ func (w *Watcher) Following() int {
 	return n
 }
 
-// Troubles are the nodes whose tasks can't be looked at, and why. They are tried on.
+// Troubles returns the nodes whose tasks can't be read, each with the reason. The watch goes on trying.
 func (w *Watcher) Troubles() map[string]Trouble {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -26,10 +26,10 @@ func (realClock) After(d time.Duration) (<-chan time.Time, func()) {
 // AheadClock is by how much a clock is ahead of the real one; negative: it is behind.
 type AheadClock time.Duration
 
-// Now is the time by that clock.
+// Now returns the time by that clock.
 func (c AheadClock) Now() time.Time { return realClock{}.Now().Add(time.Duration(c)) }
 
-// After is that of the real clock.
+// After returns time.After(d).
 func (c AheadClock) After(d time.Duration) (<-chan time.Time, func()) { return realClock{}.After(d) }
 
 // fastClock runs speed times as fast as the real one, from start on.

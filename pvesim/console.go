@@ -257,7 +257,7 @@ func (e *echo) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close is called once.
+// Close ends the console. It is called once.
 func (e *echo) Close() error {
 	close(e.left)
 	return nil

@@ -112,7 +112,7 @@ func (s *Sim) Advance(d time.Duration) time.Time {
 	return now
 }
 
-// Now is the simulator's time.
+// Now returns the simulator's time.
 func (s *Sim) Now() time.Time { return s.clock.Now() }
 
 func (s *Sim) stateCopy() (any, *apiError) {

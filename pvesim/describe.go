@@ -12,7 +12,7 @@ type Info struct {
 	Guests                 int
 }
 
-// Describe says what there is. The passwords and token secrets of the world
+// Describe returns the state as a world. The passwords and token secrets of the world
 // are shown: they protect nothing.
 func (s *Sim) Describe() Info {
 	s.mu.Lock()
@@ -35,7 +35,7 @@ func (s *Sim) Describe() Info {
 	return info
 }
 
-// SetFingerprint says which certificate the nodes have: /nodes shows it.
+// SetFingerprint sets the certificate of the nodes, which /nodes shows.
 func (s *Sim) SetFingerprint(fp string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -251,7 +251,7 @@ func (h hardware) Reboot() {
 	})
 }
 
-// Guests are those that are up, in the order of their VMIDs.
+// Guests returns the guests that are up, in the order of their VMIDs.
 func (h hardware) Guests() []*guestos.Guest {
 	var list []*guestos.Guest
 	for _, id := range slices.Sorted(maps.Keys(h.sim.state.VMs)) {
@@ -262,7 +262,7 @@ func (h hardware) Guests() []*guestos.Guest {
 	return list
 }
 
-// Kubes are part of what is kept: they are on the disks of their nodes.
+// Kubes returns the simulated Kubernetes clusters. They are part of what is kept, since they are on the disks of their nodes.
 func (h hardware) Kubes() map[string]*guestos.Kube {
 	if h.sim.state.Kubes == nil {
 		h.sim.state.Kubes = map[string]*guestos.Kube{}

@@ -24,7 +24,7 @@ func (s *Sim) interfaces(vm *VM) []map[string]any {
 	return list
 }
 
-// Addresses are those of the guest in a VM, as its agent would report them; none while it doesn't run.
+// Addresses returns the addresses of the guest in a VM, as its agent would report them; none while it doesn't run.
 func (s *Sim) Addresses(vmid int) []netip.Prefix {
 	s.mu.Lock()
 	defer s.mu.Unlock()

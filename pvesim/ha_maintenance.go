@@ -9,7 +9,7 @@ import (
 // A node in maintenance is one that the manager takes its resources away from: it has them back when
 // that ends. Proxmox has no call of its API for it, only a command on the nodes.
 
-// Maintenance is "ha-manager crm-command node-maintenance enable|disable NODE".
+// Maintenance does what "ha-manager crm-command node-maintenance enable|disable NODE" does.
 func (h *Host) Maintenance(node string, on bool) error {
 	h.sim.mu.Lock()
 	defer h.sim.mu.Unlock()

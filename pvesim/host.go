@@ -20,10 +20,10 @@ type Host struct {
 	node string
 }
 
-// Host is the node of that name.
+// Host returns the node of that name.
 func (s *Sim) Host(node string) *Host { return &Host{s, node} }
 
-// Hosts are all nodes, by name.
+// Hosts returns all nodes, by name.
 func (s *Sim) Hosts() (list []*Host) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +33,7 @@ func (s *Sim) Hosts() (list []*Host) {
 	return list
 }
 
-// Name is the node's.
+// Name returns the node's name.
 func (h *Host) Name() string { return h.node }
 
 // Up reports whether the node answers.
@@ -52,7 +52,7 @@ func (h *Host) LogIn(account, password string) bool {
 	return h.sim.checkPassword(account+"@pam", password) == nil
 }
 
-// Keys are those of the world that an account can log in with.
+// Keys returns the SSH keys of the world that an account can log in with.
 func (h *Host) Keys(account string) (keys []ssh.PublicKey) {
 	h.sim.mu.Lock()
 	defer h.sim.mu.Unlock()
@@ -131,7 +131,7 @@ func plainError(err error) error {
 	return errors.New(text)
 }
 
-// Texts are files below /etc that are made from the state: they can be read only.
+// Texts returns the read-only files below /etc that are made from the state.
 func (h *Host) Texts() map[string]string {
 	s := h.sim
 	s.mu.Lock()

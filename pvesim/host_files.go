@@ -18,7 +18,7 @@ type HostFile struct {
 	Mode fs.FileMode
 }
 
-// Dirs are the directories of the storages that the node has.
+// Dirs returns the directories of the storages that the node has.
 func (h *Host) Dirs() (list []string) {
 	h.sim.mu.Lock()
 	defer h.sim.mu.Unlock()
@@ -58,7 +58,7 @@ func (h *Host) pathOf(st *Storage, v *Volume) string {
 	return st.pathOf(n)
 }
 
-// Files are the files of storages in a directory.
+// Files returns the files of storages in a directory.
 func (h *Host) Files(dir string) (list []HostFile) {
 	h.sim.mu.Lock()
 	defer h.sim.mu.Unlock()
@@ -101,7 +101,7 @@ func (h *Host) find(file string) (v *Volume, sp *Space, f *newFile) {
 	return v, sp, f
 }
 
-// Stat is a file of a storage. volume reports whether a file of that name is
+// Stat returns a file of a storage. volume reports whether a file of that name is
 // one, whether it is there or not.
 func (h *Host) Stat(file string) (info HostFile, there, volume bool) {
 	h.sim.mu.Lock()
@@ -229,7 +229,7 @@ func (h *Host) Chmod(file string, mode fs.FileMode) error {
 	return nil
 }
 
-// Room is how much fits where a file is: on its storage, or else on the node's own
+// Room returns how much fits where a file is: on its storage, or else on the node's own
 // disk.
 func (h *Host) Room(file string) (total, free int64) {
 	h.sim.mu.Lock()
@@ -243,7 +243,7 @@ func (h *Host) Room(file string) (total, free int64) {
 	return defaultSpace, defaultSpace
 }
 
-// VolumePath is where the node sees a volume.
+// VolumePath returns the path of a volume on the node.
 func (h *Host) VolumePath(volid string) (string, error) {
 	h.sim.mu.Lock()
 	defer h.sim.mu.Unlock()

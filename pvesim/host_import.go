@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// ImportDisk is "qm disk import": it copies an image into a new disk, which the
+// ImportDisk does what "qm disk import" does: it copies an image into a new disk, which the
 // VM doesn't use yet. local is the file of this host that holds it, for files that
 // are on no storage.
 func (h *Host) ImportDisk(vmid int, file, local, storage, format string, logf func(line string)) (key, volid string, err error) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// BootableImage is a disk of 2 GiB in the format qcow2 with a boot sector and
+// BootableImage returns a disk of 2 GiB in the format qcow2 with a boot sector and
 // nothing else. Simulated guests need no more to boot.
 func BootableImage() []byte {
 	const bits = 9
@@ -32,7 +32,7 @@ func BootableImage() []byte {
 // [BootableImage], packed if the path ends in .gz and isn't an archive; see [WithInternet].
 type BootableImages struct{}
 
-// RoundTrip answers.
+// RoundTrip answers with the image.
 func (BootableImages) RoundTrip(r *http.Request) (*http.Response, error) {
 	image := BootableImage()
 	if strings.HasSuffix(r.URL.Path, ".gz") && !strings.HasSuffix(r.URL.Path, ".tar.gz") {

@@ -159,5 +159,5 @@ func (e *AgentError) Error() string { return e.Text }
 // ErrNoAgent says that a guest's agent doesn't answer.
 var ErrNoAgent = errors.New("the guest's agent doesn't answer")
 
-// WithMachines has guests really run.
+// WithMachines makes guests run as real machines.
 func WithMachines(m Machines) Option { return func(o *simSettings) { o.machines = m } }

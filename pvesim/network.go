@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// GuestNetwork is the one that guests get addresses of when they ask for one;
+// GuestNetwork returns the network that guests get addresses of when they ask for one;
 // not valid: they get none.
 func (s *Sim) GuestNetwork() netip.Prefix {
 	first, _, _ := strings.Cut(s.world.DHCP.Range, "-")

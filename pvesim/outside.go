@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// WithInternet is where download-url fetches from: tests give a transport that
+// WithInternet sets the transport of download-url: tests give one that
 // answers itself, so that any URL can be had and nothing leaves the process. The
 // default is the network.
 func WithInternet(rt http.RoundTripper) Option {
@@ -29,7 +29,7 @@ func (s *Sim) client(insecure bool) *http.Client {
 	}}
 }
 
-// Fetch has a program on the node fetch a file from the outside world.
+// Fetch fetches a file from outside for a program on the node.
 func (h *Host) Fetch(url string) (*http.Response, error) {
 	q, err := http.NewRequest(http.MethodGet, url, nil)
 	if err != nil {

@@ -126,7 +126,7 @@ func (d *drive) set(name, value string) {
 	d.opts = opts
 }
 
-// String is the drive as Proxmox stores it: the volume, then the rest by name.
+// String returns the drive as Proxmox stores it: the volume, then the rest by name.
 func (d drive) String() string {
 	opts := slices.Clone(d.opts)
 	slices.SortFunc(opts, func(a, b string) int {

@@ -118,7 +118,7 @@ func (s *Sim) Requests(after int) []Request {
 	return list
 }
 
-// RequestCount says how many requests there have been.
+// RequestCount returns the number of requests so far.
 func (s *Sim) RequestCount() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

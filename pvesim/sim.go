@@ -176,7 +176,7 @@ func (s *Sim) Close() error {
 	return err
 }
 
-// Release is the Proxmox release being simulated: "9.2", "8.4".
+// Release returns the Proxmox release being simulated: "9.2", "8.4".
 func (s *Sim) Release() string { return s.world.Release }
 
 // atLeast reports whether the simulated release has a feature that came with

@@ -152,7 +152,7 @@ func (v *VM) file() string {
 	return b.String()
 }
 
-// Name is what lists show.
+// Name returns the name that lists show.
 func (v *VM) Name() string { return v.Conf["name"] }
 
 // Pool groups guests and storages for permissions.

@@ -91,7 +91,7 @@ type VolSnap struct {
 // defaultSpace is the size of a storage that nothing was said about.
 const defaultSpace = 100 << 30
 
-// Free is what is left of the space.
+// Free returns the free space.
 func (sp *Space) Free() int64 { return max(0, sp.Total-sp.Base-sp.Used) }
 
 // put adds a volume or replaces the one of the same name.

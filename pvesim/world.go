@@ -63,7 +63,7 @@ const (
 	NoSystem     = world.NoSystem
 )
 
-// DefaultWorld is a small lab: three nodes, local and shared storages, a template.
+// DefaultWorld returns a small lab: three nodes, local and shared storages, a template.
 func DefaultWorld() *World { return world.Default() }
 
 // LoadWorld reads a world from a YAML file.

@@ -23,7 +23,7 @@ func (s *Site) Plan(ctx context.Context, want model.Desired) (plan.Plan, error) 
 	return s.cluster.engine.Plan(ctx, want)
 }
 
-// PlanAsOf is a Plan that reuses a picture: what earlier plans have read for it isn't read again. It is for
+// PlanAsOf plans like [Site.Plan] with a picture: what earlier plans have read for it isn't read again. It is for
 // plans of many objects one after another, where not all configs have to be read.
 func (s *Site) PlanAsOf(ctx context.Context, want model.Desired, pic *engine.Picture) (plan.Plan, error) {
 	s.mu.Lock()
@@ -53,7 +53,7 @@ func PlanTogether(ctx context.Context, all []Together, since time.Time) (plans [
 	return engine.PlanTogether(ctx, list, since)
 }
 
-// Replan is a Plan for repeated calls: it reuses configs that were read before, unless
+// Replan plans like [Site.Plan], for repeated calls: it reuses configs that were read before, unless
 // lists show that they may have changed.
 func (s *Site) Replan(ctx context.Context, want model.Desired) (plan.Plan, error) {
 	return s.cluster.engine.Replan(ctx, want)

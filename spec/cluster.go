@@ -62,7 +62,7 @@ var defaultNetworks = map[string]string{
 	"mgmt": "vmbr2", "management": "vmbr2",
 }
 
-// Check says what is wrong with it.
+// Check returns an error that names what is wrong with the settings.
 func (c *Cluster) Check() Errors {
 	var r report
 	r.checkAllow(c)

@@ -94,7 +94,7 @@ func (b *build) chooseBoot(vm *model.VM, nics []nic) {
 // failLate notes that there was no time for a machine's first-boot data.
 func (b *build) failLate() { b.fail("userData", "%s", TooLate(b.Scope)) }
 
-// TooLate is the error that there was no time to read first-boot data.
+// TooLate returns the error that there was no time to read first-boot data.
 func TooLate(scope string) string {
 	return "wasn't read: the first-boot data " + scope + " take longer to read than they may; make them smaller, or use several namespaces"
 }

@@ -12,7 +12,7 @@ import (
 // MaxReplicas is the maximal number of replicas of a machine.
 const MaxReplicas = 1000
 
-// ReplicaName is the name of a replica: "web-1" is the first one of "web".
+// ReplicaName returns the name of a replica: "web-1" is the first one of "web".
 func ReplicaName(name string, index int) string { return name + "-" + strconv.Itoa(index+1) }
 
 // Replica returns one of count equal machines, by its index from 0: it has a name and addresses

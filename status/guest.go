@@ -40,7 +40,7 @@ type VM struct {
 // absent is the state of a guest that isn't there.
 const absent = "absent"
 
-// GuestState is the state of an object's guest in a word: its status; absent if there is
+// GuestState returns the state of an object's guest in a word: its status; absent if there is
 // none; unknown if it was made and the reason hides it.
 func GuestState(seen model.Status, reason model.Reason, made bool) string {
 	switch {

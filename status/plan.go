@@ -252,7 +252,7 @@ func (c Counts) ended() string {
 	return fmt.Sprintf("%s, %d not verified", Ended(c.Same-c.gone, c.gone), c.Unread)
 }
 
-// String is the last line of a plan.
+// String returns the last line of a plan.
 func (c Counts) String() string {
 	switch {
 	case c == Counts{}:

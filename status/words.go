@@ -24,7 +24,7 @@ var kindWords = map[string]string{
 	"Provider":                "provider",
 }
 
-// KindWord is a kind's short name: "vm" for VirtualMachine.
+// KindWord returns a kind's short name: "vm" for VirtualMachine.
 func KindWord(kind string) string {
 	if w, ok := kindWords[kind]; ok {
 		return w
@@ -32,7 +32,7 @@ func KindWord(kind string) string {
 	return strings.ToLower(kind)
 }
 
-// Name is an object as people name it: "vm/web-1".
+// Name returns an object as people name it: "vm/web-1".
 func Name(k model.Key) string {
 	name := k.Name
 	if k.Namespace != "" {
@@ -115,7 +115,7 @@ func Percent(part, whole int64) string {
 	return fmt.Sprintf("%d%%", (100*part+whole/2)/whole)
 }
 
-// Count is "1 VM" or "3 VMs"; another plural can be given.
+// Count returns "1 VM" or "3 VMs"; another plural can be given.
 func Count(n int, what string, plural ...string) string {
 	switch {
 	case n == 1:

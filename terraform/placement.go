@@ -34,7 +34,7 @@ func (r *placement) Schema(_ context.Context, _ resource.SchemaRequest, resp *re
 	resp.Schema = schema.Schema{Description: "Which nodes machines may be on, for several machines to share: placement = proxplane_placement.apart. Nothing is made in Proxmox.", Attributes: a}
 }
 
-// ModifyPlan says what is wrong with it before anything is made.
+// ModifyPlan reports what is wrong with the placement before anything is made.
 func (r *placement) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if req.Plan.Raw.IsNull() || r.door == nil {
 		return
@@ -72,8 +72,8 @@ func (r *placement) Update(ctx context.Context, req resource.UpdateRequest, resp
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("id"), called("placement", said))...)
 }
 
-// Read has nothing to look at.
+// Read does nothing: Proxmox has no object for a placement.
 func (r *placement) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {}
 
-// Delete has nothing to take away.
+// Delete does nothing: Proxmox has no object for a placement.
 func (r *placement) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {}

@@ -43,7 +43,7 @@ func (a *applying) paceFlags(cmd *cobra.Command) {
 	fs.DurationVar(&a.timeout, "timeout", 0, "give up after this `TIME`, such as 10m (default: when nothing more can be done)")
 }
 
-// NewApply is `proxplane apply`.
+// NewApply returns the command `proxplane apply`.
 func NewApply(u *ui.UI) *cobra.Command {
 	a := &applying{}
 	cmd := &cobra.Command{

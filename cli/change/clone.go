@@ -31,7 +31,7 @@ type cloning struct {
 	pool          string
 }
 
-// NewClone is `proxplane clone`.
+// NewClone returns the command `proxplane clone`.
 func NewClone(u *ui.UI) *cobra.Command {
 	c := &cloning{}
 	cmd := &cobra.Command{

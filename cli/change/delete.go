@@ -12,7 +12,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// NewDelete is `proxplane delete`.
+// NewDelete returns the command `proxplane delete`.
 func NewDelete(u *ui.UI) *cobra.Command {
 	a := &applying{change: change{deleted: true}}
 	cmd := &cobra.Command{

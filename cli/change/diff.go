@@ -16,7 +16,7 @@ import (
 // diffing is one call of diff.
 type diffing struct{ change }
 
-// NewDiff is `proxplane diff`.
+// NewDiff returns the command `proxplane diff`.
 func NewDiff(u *ui.UI) *cobra.Command {
 	d := &diffing{}
 	cmd := &cobra.Command{

@@ -13,7 +13,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// NewDrain is `proxplane drain`.
+// NewDrain returns the command `proxplane drain`.
 func NewDrain(u *ui.UI) *cobra.Command {
 	m := &moving{}
 	cmd := &cobra.Command{
@@ -43,7 +43,7 @@ Provider, with spec.nodes.NODE.maintenance, or in Proxmox, with
 	return cmd
 }
 
-// NewUndrain is `proxplane undrain`.
+// NewUndrain returns the command `proxplane undrain`.
 func NewUndrain(u *ui.UI) *cobra.Command {
 	m := &moving{}
 	cmd := &cobra.Command{

@@ -28,7 +28,7 @@ type editing struct {
 	only bool // save, and don't apply
 }
 
-// NewEdit is `proxplane edit`.
+// NewEdit returns the command `proxplane edit`.
 func NewEdit(u *ui.UI) *cobra.Command {
 	e := &editing{}
 	cmd := &cobra.Command{

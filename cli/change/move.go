@@ -24,7 +24,7 @@ type moving struct {
 	unknown []string
 }
 
-// NewMove is `proxplane move`.
+// NewMove returns the command `proxplane move`.
 func NewMove(u *ui.UI) *cobra.Command {
 	m := &moving{}
 	cmd := &cobra.Command{

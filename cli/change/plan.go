@@ -23,7 +23,7 @@ type Planning struct {
 	detailed, all bool
 }
 
-// NewPlan is `proxplane plan`.
+// NewPlan returns the command `proxplane plan`.
 func NewPlan(u *ui.UI) *cobra.Command {
 	p := &Planning{}
 	cmd := &cobra.Command{

@@ -10,7 +10,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// NewRelease is `proxplane release`.
+// NewRelease returns the command `proxplane release`.
 func NewRelease(u *ui.UI) *cobra.Command {
 	a := &applying{change: change{deleted: true}}
 	cmd := &cobra.Command{

@@ -17,7 +17,7 @@ import (
 	"github.com/proxplane/proxplane/manifest"
 )
 
-// New is `proxplane cluster`.
+// New returns the command `proxplane cluster`.
 func New(u *ui.UI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster init|status|validate|kubeconfig|scale|upgrade|rotate|replace|backup|restore|export|destroy",

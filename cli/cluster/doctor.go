@@ -9,7 +9,7 @@ import (
 	"github.com/proxplane/proxplane/cluster"
 )
 
-// NewDoctor is `proxplane doctor cluster`.
+// NewDoctor returns the command `proxplane doctor cluster`.
 func NewDoctor(u *ui.UI) *cobra.Command {
 	f, name := &doctor.Flags{}, ""
 	cmd := &cobra.Command{

@@ -14,7 +14,7 @@ import (
 	"github.com/proxplane/proxplane/spec/suggest"
 )
 
-// Takes is how many arguments a command takes; most is 0 where there is no limit.
+// Takes returns the check that a command gets from least to most arguments; most is 0 where there is no limit.
 func Takes(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least {
@@ -27,7 +27,7 @@ func Takes(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// TakesNothing is for commands that have flags only.
+// TakesNothing refuses all arguments. It is for commands that have flags only.
 func TakesNothing(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return misused(cmd, tooMuch(args))
@@ -35,7 +35,7 @@ func TakesNothing(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// TakesOneOf is for commands with one argument out of known values.
+// TakesOneOf returns the check of commands with one argument out of known values.
 func TakesOneOf(words ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := Takes(1, 1)(cmd, args); err != nil {

@@ -45,7 +45,7 @@ type Entry struct {
 	folder string
 }
 
-// FileName is where the contexts are.
+// FileName returns the path of the file with the contexts.
 func FileName(u *ui.UI) (string, error) {
 	if file := u.Getenv("PROXPLANE_CONFIG"); file != "" {
 		return file, nil
@@ -107,7 +107,7 @@ func (c *File) Names() []string {
 	return names
 }
 
-// Find is the context of a name.
+// Find returns the context with a name.
 func (c *File) Find(name string) (*Entry, error) {
 	for _, s := range c.All {
 		if s.Name == name {
@@ -143,7 +143,7 @@ func (c *File) Remove(name string) {
 	}
 }
 
-// Path is a file that the context names.
+// Path returns the path of a file that the context names.
 func (s *Entry) Path(file string) string {
 	if file == "" || filepath.IsAbs(file) {
 		return file
@@ -151,7 +151,7 @@ func (s *Entry) Path(file string) string {
 	return filepath.Join(s.folder, file)
 }
 
-// Who is the user or token of the context.
+// Who returns the user or token of the context.
 func (s *Entry) Who() string {
 	if s.Username != "" {
 		return s.Username

@@ -41,7 +41,7 @@ func (f *Flags) About(want model.Desired, inside ...string) { f.about, f.also = 
 // given reports whether it is known what is wanted.
 func (f *Flags) given() bool { return f.about != nil || f.Given() }
 
-// New is `proxplane doctor`.
+// New returns the command `proxplane doctor`.
 func New(u *ui.UI) *cobra.Command {
 	f := &Flags{}
 	cmd := &cobra.Command{

@@ -27,7 +27,7 @@ type Console struct {
 	port   string
 }
 
-// NewConsole is `proxplane console`.
+// NewConsole returns the command `proxplane console`.
 func NewConsole(u *ui.UI) *cobra.Command {
 	o := &Console{}
 	cmd := &cobra.Command{

@@ -61,7 +61,7 @@ type powering struct {
 	force   bool
 }
 
-// NewPower is `proxplane power`.
+// NewPower returns the command `proxplane power`.
 func NewPower(u *ui.UI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "power on|off|shutdown|reboot VM…|-l LABELS",

@@ -28,7 +28,7 @@ type snapshotting struct {
 	start       bool
 }
 
-// NewSnapshot is `proxplane snapshot`.
+// NewSnapshot returns the command `proxplane snapshot`.
 func NewSnapshot(u *ui.UI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot create|list|revert|delete",

@@ -30,7 +30,7 @@ type shell struct {
 	timeout time.Duration
 }
 
-// NewSSH is `proxplane ssh`.
+// NewSSH returns the command `proxplane ssh`.
 func NewSSH(u *ui.UI) *cobra.Command {
 	s := &shell{}
 	cmd := &cobra.Command{

@@ -15,7 +15,7 @@ import (
 	"github.com/proxplane/proxplane/host/hook"
 )
 
-// New is `proxplane hook`.
+// New returns the command `proxplane hook`.
 func New(u *ui.UI) *cobra.Command {
 	root := ""
 	cmd := &cobra.Command{

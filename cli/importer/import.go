@@ -33,7 +33,7 @@ type importing struct {
 	as         string // the name of the object
 }
 
-// New is `proxplane import`.
+// New returns the command `proxplane import`.
 func New(u *ui.UI) *cobra.Command {
 	i := &importing{}
 	cmd := &cobra.Command{
@@ -266,7 +266,7 @@ func judge(want model.Desired, name string, have *model.Observed, g *model.Guest
 	return m
 }
 
-// Differences are what a plan would change beside our marks.
+// Differences returns what a plan would change beside our marks.
 func Differences(o plan.Object) []string {
 	var list []string
 	for _, s := range o.Steps {

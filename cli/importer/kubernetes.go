@@ -28,7 +28,7 @@ type importingObjects struct {
 	target.Printing
 }
 
-// NewKubectl is `kubectl proxplane import`.
+// NewKubectl returns the command `kubectl proxplane import`.
 func NewKubectl(u *ui.UI, n *target.Namespace) *cobra.Command {
 	i := &importingObjects{}
 	cmd := &cobra.Command{

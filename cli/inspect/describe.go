@@ -19,7 +19,7 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
-// NewDescribe is `proxplane describe`.
+// NewDescribe returns the command `proxplane describe`.
 func NewDescribe(u *ui.UI) *cobra.Command {
 	t := &target.Target{}
 	cmd := &cobra.Command{

@@ -43,7 +43,7 @@ type event struct {
 	UPID    string    `json:"upid,omitempty"`
 }
 
-// NewEvents is `proxplane events`.
+// NewEvents returns the command `proxplane events`.
 func NewEvents(u *ui.UI) *cobra.Command {
 	e := &eventing{}
 	cmd := &cobra.Command{

@@ -97,7 +97,7 @@ type Get struct {
 	every  time.Duration
 }
 
-// NewGet is `proxplane get`.
+// NewGet returns the command `proxplane get`.
 func NewGet(u *ui.UI) *cobra.Command {
 	g := &Get{}
 	cmd := &cobra.Command{

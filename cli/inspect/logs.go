@@ -25,7 +25,7 @@ type taskLogs struct {
 	tail   int
 }
 
-// NewLogs is `proxplane logs`.
+// NewLogs returns the command `proxplane logs`.
 func NewLogs(u *ui.UI) *cobra.Command {
 	l := &taskLogs{}
 	cmd := &cobra.Command{

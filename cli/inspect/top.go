@@ -31,7 +31,7 @@ type topping struct {
 // topSorts are what rows can be sorted by.
 var topSorts = []string{"cpu", "memory", "disk", "network", "name"}
 
-// NewTop is `proxplane top`.
+// NewTop returns the command `proxplane top`.
 func NewTop(u *ui.UI) *cobra.Command {
 	t := &topping{last: map[string]counters{}}
 	cmd := &cobra.Command{

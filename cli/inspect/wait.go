@@ -30,7 +30,7 @@ type awaiting struct {
 	missed  map[string]bool // names that no machine had when each was asked for its own
 }
 
-// NewWait is `proxplane wait`.
+// NewWait returns the command `proxplane wait`.
 func NewWait(u *ui.UI) *cobra.Command {
 	w := &awaiting{seen: map[string]int{}, missed: map[string]bool{}}
 	cmd := &cobra.Command{

@@ -17,7 +17,7 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
-// NewExplain is `proxplane explain`.
+// NewExplain returns the command `proxplane explain`.
 func NewExplain(u *ui.UI) *cobra.Command {
 	deep := false
 	cmd := &cobra.Command{

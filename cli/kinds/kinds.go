@@ -29,7 +29,7 @@ func names(d *crds.Definition) []string {
 	return words
 }
 
-// FindDefinition is the kind that a word stands for.
+// FindDefinition returns the kind that a word stands for.
 func FindDefinition(word string) (*crds.Definition, error) {
 	all, err := crds.All()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/proxplane/proxplane/deploy/crds"
 )
 
-// NewSchema is `proxplane schema`.
+// NewSchema returns the command `proxplane schema`.
 func NewSchema(u *ui.UI) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [KIND]",

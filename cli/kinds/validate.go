@@ -22,7 +22,7 @@ type validating struct {
 	recursive bool
 }
 
-// NewValidate is `proxplane validate`.
+// NewValidate returns the command `proxplane validate`.
 func NewValidate(u *ui.UI) *cobra.Command {
 	v := &validating{}
 	cmd := &cobra.Command{
@@ -110,7 +110,7 @@ func (v *validating) check(u *ui.UI) ([]model.Key, []string, error) {
 	return set.Keys(), set.Notes(), err
 }
 
-// Offline is an environment with a Proxmox that nobody asks.
+// Offline returns an environment whose Proxmox is never asked.
 func Offline(name string) string {
 	switch name {
 	case "PVE_ENDPOINT":

@@ -15,7 +15,7 @@ import (
 	"github.com/proxplane/proxplane/cli/ui"
 )
 
-// New is `proxplane kubectl`.
+// New returns the command `proxplane kubectl`.
 func New(u *ui.UI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kubectl install|uninstall",

@@ -27,7 +27,7 @@ const (
 
 var pluginNames = []string{PluginProxplane, PluginSnapshot, PluginComplete}
 
-// NewPlugin is `kubectl proxplane`.
+// NewPlugin returns the command `kubectl proxplane`.
 func NewPlugin(u *ui.UI) *cobra.Command {
 	n := &target.Namespace{}
 	root := plugin(u, &cobra.Command{

@@ -27,7 +27,7 @@ type snapshotObject struct {
 	memory          bool
 }
 
-// NewCreateSnapshot is `kubectl create vmsnapshot`.
+// NewCreateSnapshot returns the command `kubectl create vmsnapshot`.
 func NewCreateSnapshot(u *ui.UI) *cobra.Command {
 	s := &snapshotObject{}
 	cmd := plugin(u, &cobra.Command{

@@ -45,7 +45,7 @@ type loading struct {
 	real     bool
 }
 
-// New is `proxplane loadtest`.
+// New returns the command `proxplane loadtest`.
 func New(u *ui.UI) *cobra.Command {
 	l := &loading{}
 	cmd := &cobra.Command{

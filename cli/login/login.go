@@ -38,7 +38,7 @@ func (l *SSH) Flags(fs *pflag.FlagSet, user string) {
 	fs.StringVarP(&l.jump, "jump", "J", "", "`[USER@]HOST[:PORT]` to go through")
 }
 
-// Config is the login as package remote takes it. Machines whose address may be another's
+// Config returns the login as package remote takes it. Machines whose address may be another's
 // tomorrow are known by an alias.
 func (l *SSH) Config(ctx context.Context, u *ui.UI, alias string) (ssh.Config, error) {
 	c := ssh.Config{User: l.User, Fingerprints: l.HostKeys, HostAlias: alias, TrustFirst: l.TrustNew, Agent: u.Getenv("SSH_AUTH_SOCK"), Log: u.Log.Logger}
@@ -71,7 +71,7 @@ func (l *SSH) Config(ctx context.Context, u *ui.UI, alias string) (ssh.Config, e
 	return c, nil
 }
 
-// KnownHostsFile is where host keys are remembered.
+// KnownHostsFile returns the path of the file in which host keys are remembered.
 func (l *SSH) KnownHostsFile(u *ui.UI) (string, error) {
 	if l.knownHosts != "" {
 		return l.knownHosts, nil
@@ -150,7 +150,7 @@ func (l *SSH) Explain(u *ui.UI, err error, name string) error {
 	return err
 }
 
-// HostOf is the host of an endpoint, the first of several.
+// HostOf returns the host of an endpoint, or of the first of several.
 func HostOf(endpoint string) string {
 	first, _, _ := strings.Cut(endpoint, ",")
 	if !strings.Contains(first, "://") {

@@ -20,7 +20,7 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
-// New is `proxplane tf`.
+// New returns the command `proxplane tf`.
 func New(u *ui.UI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "tf",

@@ -18,7 +18,7 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
-// NewContext is `proxplane context`.
+// NewContext returns the command `proxplane context`.
 func NewContext(u *ui.UI) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "context COMMAND",

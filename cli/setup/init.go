@@ -39,7 +39,7 @@ type starting struct {
 	typed string // the token's secret, which is in no file yet
 }
 
-// NewInit is `proxplane init`.
+// NewInit returns the command `proxplane init`.
 func NewInit(u *ui.UI) *cobra.Command {
 	s := &starting{}
 	cmd := &cobra.Command{

@@ -23,7 +23,7 @@ import (
 	"github.com/proxplane/proxplane/pvesim"
 )
 
-// NewDemo is the command that shows the others at work: root makes the program that is typed into.
+// NewDemo returns the command `proxplane demo`, which shows other commands at work. root makes the program that runs them.
 func NewDemo(root func(*ui.UI) *cobra.Command) *cobra.Command {
 	speed := 5.0
 	cmd := &cobra.Command{

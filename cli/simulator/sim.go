@@ -28,7 +28,7 @@ type simFlags struct {
 	ssh                               sshFlags
 }
 
-// New is `proxplane sim`.
+// New returns the command `proxplane sim`.
 func New() *cobra.Command {
 	f := simFlags{}
 	cmd := &cobra.Command{

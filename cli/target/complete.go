@@ -88,7 +88,7 @@ func followedBySlash(words []string) (out []string) {
 	return out
 }
 
-// NamesIn are the names that things of a kind go by; most are named by their machine.
+// NamesIn returns the names that things of a kind go by; most are named by their machine.
 func NamesIn(kind string) names {
 	switch {
 	case Kind(kind) == "image":

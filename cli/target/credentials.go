@@ -22,7 +22,7 @@ func otherWay(err error) string {
 	return ""
 }
 
-// Credentials are those that the flags give, if any.
+// Credentials returns the credentials that the flags give, if any.
 func (t *Target) Credentials(u *ui.UI) (pve.Credentials, error) {
 	switch {
 	case t.TokenID != "" && t.Username != "":
@@ -75,7 +75,7 @@ func (t *Target) Secret(u *ui.UI, flag, file, variable, prompt string) (string, 
 	return s, err
 }
 
-// Environment is an environment with what the flags say on top.
+// Environment returns an environment in which the flags take precedence.
 func (t *Target) Environment(getenv func(string) string, creds pve.Credentials) func(string) string {
 	return func(name string) string {
 		switch name {

@@ -69,7 +69,7 @@ func (c *Site) lookCloser(ctx context.Context, have *model.Observed) *model.Obse
 // be of a moment at which it had none yet: then they show a makeshift.
 func Nameless(g *model.Guest) bool { return g.Name == "" || g.Name == fmt.Sprintf("VM %d", g.VMID) }
 
-// Bare is a name without "vm/" or its like.
+// Bare returns a name without a leading "vm/" or the like.
 func Bare(name string) string {
 	for _, prefix := range []string{"vm/", "vms/", "virtualmachine/", "clone/", "vmclone/"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok {
@@ -143,10 +143,10 @@ func FindGuests(have *model.Observed, names []string) ([]*model.Guest, error) {
 	return list, nil
 }
 
-// VM is the client's handle for a guest.
+// VM returns the client's handle for a guest.
 func (c *Site) VM(g *model.Guest) pve.VM { return c.Client.VM(g.Node, g.VMID) }
 
-// At is where a guest is.
+// At returns where a guest is.
 func At(g *model.Guest) model.Target { return model.Target{VMID: g.VMID, Node: g.Node} }
 
 // ReadsAtOnce is how many requests are made at once where something is read of many
@@ -163,7 +163,7 @@ func (c *Site) ReadAll(ctx context.Context, vmids []int, read func(context.Conte
 	return c.Fail(g.Wait())
 }
 
-// Sorted are guests by name, then by VMID.
+// Sorted returns guests by name, then by VMID.
 func Sorted(have *model.Observed, keep func(*model.Guest) bool) []*model.Guest {
 	var list []*model.Guest
 	for _, g := range have.Guests {

@@ -5,7 +5,7 @@ import "strings"
 // IsVM reports whether objects of a kind are machines.
 func IsVM(kind string) bool { return kind == "VirtualMachine" || kind == "VMClone" }
 
-// Kind is the kind of things that a word stands for; empty: none that we know.
+// Kind returns the kind of things that a word stands for; empty: none that we know.
 func Kind(word string) string {
 	switch strings.ToLower(word) {
 	case "vm", "vms", "virtualmachine", "virtualmachines", "clone", "vmclone", "vmclones":

@@ -37,7 +37,7 @@ type Namespace struct {
 	About    string          // the machine that a command is about
 }
 
-// Flags are those of kubectl that matter here.
+// Flags adds the flags of kubectl that matter here.
 func (n *Namespace) Flags(fs *pflag.FlagSet) {
 	o := &n.overrides
 	fs.StringVar(&n.kubeconfig, "kubeconfig", "", "`FILE` that says where Kubernetes is")
@@ -123,7 +123,7 @@ func (n *Namespace) isLogin(key model.Key) bool {
 	})
 }
 
-// In has a target be about the objects of a namespace.
+// In makes the objects of a namespace those that a target is about.
 func (t *Target) In(ctx context.Context, n *Namespace) error {
 	if err := n.open(ctx); err != nil {
 		return err
@@ -216,7 +216,7 @@ func (c *Site) SnapshotOf(ctx context.Context, name string) (string, error) {
 	return "", fmt.Errorf("namespace %s has no VMSnapshot %q; %s", c.Namespace, name, ui.ThereAre(names))
 }
 
-// MachinesOf are the names of the machines that an object stands for.
+// MachinesOf returns the names of the machines that an object stands for.
 func MachinesOf(o kube.Object) []string {
 	if vm, ok := o.(*api.VirtualMachine); ok {
 		return manifest.Machines(vm)

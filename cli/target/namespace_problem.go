@@ -24,7 +24,7 @@ func ofObject(errs manifest.Errors, key model.Key) []error {
 	return list
 }
 
-// Problem is what is wrong with an object; nil: nothing.
+// Problem returns what is wrong with an object; nil: nothing.
 func (n *Namespace) Problem(kind, name string) error {
 	for _, e := range n.problems {
 		if e.Object.Kind == kind && e.Object.Name == name {

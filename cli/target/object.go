@@ -11,7 +11,7 @@ import (
 	"github.com/proxplane/proxplane/status"
 )
 
-// ObjectOf is the plan for an object of the manifests.
+// ObjectOf returns the plan for an object of the manifests.
 func (c *Site) ObjectOf(ctx context.Context, name string, kind func(string) bool) (plan.Object, error) {
 	p, err := c.Site.Replan(ctx, c.Desired)
 	if err != nil {

@@ -21,7 +21,7 @@ func (c *Site) Remedy(l model.Lack) []string { return c.remedy(l, nil) }
 // other: the roles that they make, by privileges, for each cluster.
 type Remedies map[*Site]map[string]string
 
-// For is a [Site.Remedy] for several paths.
+// For returns a [Site.Remedy] for several paths.
 func (r Remedies) For(c *Site, missing ...model.Lack) []string {
 	if r[c] == nil {
 		r[c] = map[string]string{}
@@ -125,7 +125,7 @@ func (c *Site) entries(ctx context.Context, l model.Lack, s *privileges.Sight) e
 	return err
 }
 
-// TokenName is the part behind the "!".
+// TokenName returns the part behind the "!".
 func TokenName(c pve.Credentials) string {
 	_, name, _ := strings.Cut(c.String(), "!")
 	return name

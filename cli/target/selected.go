@@ -17,7 +17,7 @@ import (
 // SelectedUsage is the help of -l where it takes the place of names.
 const SelectedUsage = "instead of names: machines with these `LABELS` of their manifests, such as app=web; without manifests, with these tags, such as web or '!web'"
 
-// TakesNames is for commands that are about machines by name or by -l.
+// TakesNames returns the check of the arguments of commands that take machines by name or by -l.
 func (s *Selection) TakesNames(cmd *cobra.Command, args []string) error {
 	if s.Selector != "" {
 		return nil
@@ -25,7 +25,7 @@ func (s *Selection) TakesNames(cmd *cobra.Command, args []string) error {
 	return command.Takes(1, 0)(cmd, args)
 }
 
-// Chosen are the machines that a command is about: those that are named, or those that -l
+// Chosen returns the machines that a command is about: those that are named, or those that -l
 // selects. Those of manifests are named as they are there.
 func (s *Selection) Chosen(ctx context.Context, c *Site, names []string) ([]string, error) {
 	sel, err := s.Parse()

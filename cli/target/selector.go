@@ -29,7 +29,7 @@ func (s *Selection) Parse() (labels.Selector, error) {
 	return sel, nil
 }
 
-// TagSet is a machine's tags as labels without a value.
+// TagSet returns a machine's tags as labels without a value.
 func TagSet(tags []string) labels.Set {
 	set := labels.Set{}
 	for _, t := range tags {

@@ -49,7 +49,7 @@ func ConnectWith(u *ui.UI, w manifest.Wanted, sites *site.Sites, set func(*site.
 	return &Site{Wanted: w, Site: s, Client: s.Client(), Observer: s.Observer()}, nil
 }
 
-// Hosts is how nodes are logged in to, with where their keys are remembered.
+// Hosts returns how to log in to nodes, and where their keys are remembered.
 func Hosts(u *ui.UI, given *ssh.Hosts) (*ssh.Hosts, error) {
 	if given == nil {
 		return nil, nil

@@ -63,13 +63,13 @@ func (t *Target) Flags(cmd *cobra.Command, required bool) {
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 }
 
-// ConnectionFlags are those that say which Proxmox, and how it is reached.
+// ConnectionFlags adds the flags that say which Proxmox is meant, and how to reach it.
 func (t *Target) ConnectionFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&t.Provider, "provider", "", "only objects of the Provider of this `NAME`")
 	t.loginFlags(cmd)
 }
 
-// LoginFlags are those of commands that know no manifests: which Proxmox, and how it is reached.
+// LoginFlags adds the flags of commands without manifests: which Proxmox is meant, and how to reach it.
 func (t *Target) LoginFlags(cmd *cobra.Command) {
 	t.loginFlags(cmd)
 	t.contextFlag(cmd)
@@ -175,7 +175,7 @@ var ErrNothingNamed = ui.Advise(errors.New("neither manifests nor machines are g
 // ErrNoManifests says that a command that is about manifests was given none.
 var ErrNoManifests = ui.Advise(errors.New("no manifests are given"), "Name them with -f: a file, a folder, or - for the standard input.")
 
-// NoManifestIn says that files were read and have no manifest in them.
+// NoManifestIn returns the error that files were read and have no manifest in them.
 func NoManifestIn(files []string) error {
 	from := strings.Join(files, ", ")
 	if from == "-" {
@@ -193,7 +193,7 @@ func (t *Target) expand() (err error) {
 	return err
 }
 
-// FoldersOf are folders with those inside them.
+// FoldersOf returns folders and those inside of them.
 func FoldersOf(paths []string) ([]string, error) {
 	var all []string
 	for _, path := range paths {
@@ -236,7 +236,7 @@ func having(all []manifest.Wanted, names []string) []manifest.Wanted {
 	})
 }
 
-// One is the only Proxmox that a command is about: of the manifests, or of the
+// One returns the only Proxmox that a command is about: of the manifests, or of the
 // environment.
 func (t *Target) One(u *ui.UI, names ...string) (manifest.Wanted, error) {
 	if t.Given() {

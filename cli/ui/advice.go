@@ -47,7 +47,7 @@ func HintLines(do []string, width int) []string {
 	return lines
 }
 
-// InOne is what can be done in one paragraph.
+// InOne returns the advice as one paragraph.
 func InOne(do []string) string {
 	lines := make([]string, len(do))
 	for i, text := range do {
@@ -68,7 +68,7 @@ func unauthorized(conn manifest.Connection) []string {
 	return append(do, "Check user, realm and password. A user with a second factor needs an API token instead.")
 }
 
-// Who is whom somebody logs in as.
+// Who returns the user or token that somebody logs in as.
 func Who(creds pve.Credentials) string {
 	if creds.IsZero() {
 		return "the user"

@@ -180,7 +180,7 @@ func (e explanation) text(p status.Page) string {
 	return b.String()
 }
 
-// ShortCause is what went wrong, without the call that was made.
+// ShortCause returns what went wrong, without the call that was made.
 func ShortCause(err error) string {
 	var e *pve.Error
 	if errors.As(err, &e) && e.Text != "" {

@@ -10,7 +10,7 @@ import (
 // errNoHome: there is no place for files of the person.
 var errNoHome = errors.New("HOME isn't set")
 
-// ConfigFile is a file of proxplane's in the person's folder for settings.
+// ConfigFile returns a file of proxplane's in the person's folder for settings.
 func (u *UI) ConfigFile(name string) (string, error) {
 	dir := u.Getenv("XDG_CONFIG_HOME")
 	if dir == "" {

@@ -35,7 +35,7 @@ func (u *UI) StartLog() error {
 	return nil
 }
 
-// Wanted is the level that the flags ask for, with another word for --log-level.
+// Wanted returns the level that the flags ask for, with another word for --log-level.
 func (l *logging) Wanted(word string) (level slog.Level, err error) {
 	if err := level.UnmarshalText([]byte(word)); err != nil {
 		return level, fmt.Errorf("--log-level %s: want debug, info, warn or error", word)

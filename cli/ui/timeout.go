@@ -14,7 +14,7 @@ type TimeoutError struct{ after time.Duration }
 
 func (e *TimeoutError) Error() string { return fmt.Sprintf("not done after %s", e.after) }
 
-// Is has it known as the end of a context: nothing has failed.
+// Is reports true for the errors of contexts that have ended: nothing has failed.
 func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // WithTimeout bounds ctx, if that is wanted.
@@ -28,7 +28,7 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 // again is what people should know when it ends early.
 const again = "Tasks that were started go on in Proxmox; running the same command again continues."
 
-// Ending is an error, or the end of --timeout if that has caused it: what was under way says only that its time was over.
+// Ending returns an error, or the end of --timeout in its place if that has caused it.
 func Ending(ctx context.Context, err error) error {
 	var late *TimeoutError
 	if errors.Is(err, context.DeadlineExceeded) && errors.As(context.Cause(ctx), &late) {

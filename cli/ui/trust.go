@@ -59,7 +59,7 @@ func namesOf(cert *x509.Certificate) []string {
 
 func when(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// Fingerprint of a certificate, as Proxmox shows it.
+// Fingerprint returns the fingerprint of a certificate, as Proxmox shows it.
 func Fingerprint(raw []byte) string {
 	sum := sha256.Sum256(raw)
 	parts := make([]string, len(sum))

@@ -39,7 +39,7 @@ func New(in io.Reader, out, err io.Writer) *UI {
 	return u
 }
 
-// Raw is a stream as it was given: for what is a terminal's own affair, such as consoles
+// Raw returns a stream as it was given: for what needs the terminal itself, such as consoles
 // and editors.
 func Raw(stream io.Writer) io.Writer {
 	if s, ok := stream.(*status.SafeWriter); ok {
@@ -67,14 +67,14 @@ func (e *errWriter) Write(p []byte) (int, error) {
 	return w.Write(p)
 }
 
-// SetDivert has the standard error written elsewhere; nil: no longer.
+// SetDivert writes the standard error elsewhere; nil ends that.
 func (u *UI) SetDivert(w io.Writer) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.divert = w
 }
 
-// Terminal is the file behind a reader or writer, if it is a terminal.
+// Terminal returns the file behind a reader or writer, if it is a terminal.
 func Terminal(stream any) (*os.File, bool) {
 	if w, ok := stream.(io.Writer); ok {
 		stream = Raw(w)
@@ -104,7 +104,7 @@ func (u *UI) Layout(wide bool) status.Layout {
 	return l
 }
 
-// ScreenWidth is how many columns a terminal has.
+// ScreenWidth returns how many columns a terminal has.
 func ScreenWidth(f *os.File) int {
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil || width <= 0 {
@@ -113,7 +113,7 @@ func ScreenWidth(f *os.File) int {
 	return width
 }
 
-// ScreenHeight is how many lines a terminal has; 0: it isn't one.
+// ScreenHeight returns how many lines a terminal has; 0: it isn't one.
 func ScreenHeight(stream io.Writer) int {
 	f, ok := Terminal(stream)
 	if !ok {

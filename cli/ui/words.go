@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ThereAre says which there are.
+// ThereAre returns a sentence that lists which there are.
 func ThereAre(names []string) string {
 	switch len(names) {
 	case 0:
@@ -27,7 +27,7 @@ func Sentence(text string) string {
 	return text + "."
 }
 
-// AndList is "a, b and c", or less of it when it is long.
+// AndList returns "a, b and c"; of a long list only the beginning.
 func AndList(words []string) string {
 	const most = 4
 	if len(words) > most {
@@ -39,7 +39,7 @@ func AndList(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// Quoted is a word of a shell.
+// Quoted returns a text as one word of a shell.
 func Quoted(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@"
 	if word != "" && strings.Trim(word, plain) == "" {

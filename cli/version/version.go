@@ -33,7 +33,7 @@ type build struct {
 	Proxmox  []string `json:"proxmox"` // the releases that it knows
 }
 
-// This is the build that runs.
+// This returns the build that runs.
 func This() build {
 	b := build{Version: version, Commit: commit, Time: built, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Proxmox: schema.Releases()}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -66,7 +66,7 @@ func (b *build) complete(info *debug.BuildInfo) {
 	}
 }
 
-// String is the build in one line.
+// String returns the build in one line.
 func (b build) String() string {
 	about := []string{}
 	if b.Commit != "" {
@@ -83,7 +83,7 @@ func (b build) String() string {
 	return fmt.Sprintf("proxplane %s (%s), knows Proxmox VE %s", b.Version, strings.Join(about, ", "), strings.Join(b.Proxmox, ", "))
 }
 
-// New is `proxplane version`.
+// New returns the command `proxplane version`.
 func New() *cobra.Command {
 	output := ""
 	cmd := &cobra.Command{

@@ -60,10 +60,10 @@ func Spec(kind string) (*Property, error) {
 	return nil, fmt.Errorf("there is no kind %q", kind)
 }
 
-// Kind is the kind's name.
+// Kind returns the kind's name.
 func (d *Definition) Kind() string { return d.Spec.Names.Kind }
 
-// APIVersion is the API version of its objects.
+// APIVersion returns the API version of its objects.
 func (d *Definition) APIVersion() string { return d.Spec.Group + "/" + d.Spec.Versions[0].Name }
 
 // Schema reads the description of the kind's fields.

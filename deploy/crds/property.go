@@ -21,7 +21,7 @@ type Property struct {
 	Pattern     string               `json:"pattern"`
 }
 
-// Fields are those below a property; those of a list are its items'.
+// Fields returns the properties below a property; those of a list are its items'.
 func (p *Property) Fields() map[string]*Property {
 	switch {
 	case p.Items != nil:
@@ -43,7 +43,7 @@ func (p *Property) Requires(name string) bool {
 	return slices.Contains(p.Required, name)
 }
 
-// Text is the description in one line; that of a list whose own is missing is its items'.
+// Text returns the description in one line; a list without one has that of its items.
 func (p *Property) Text() string {
 	if p.Description == "" && p.Items != nil {
 		return p.Items.Text()

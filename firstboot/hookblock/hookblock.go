@@ -22,13 +22,13 @@ import (
 // Script is the hook's file name in a storage for snippets.
 const Script = "proxplane-hook"
 
-// IgnitionFile is the path of a VM's Ignition file, which the hook writes. It isn't below
+// IgnitionFile returns the path of a VM's Ignition file, which the hook writes. It isn't below
 // /etc/pve, since all files there can be read by the web server's user.
 func IgnitionFile[ID int | string](vmid ID) string {
 	return fmt.Sprintf("/run/proxplane/ignition/%v.ign", vmid)
 }
 
-// Socket is the path of the socket between QEMU and the daemon of a VM's share.
+// Socket returns the path of the socket between QEMU and the daemon of a VM's share.
 func Socket[ID int | string](vmid ID, index int) string {
 	return fmt.Sprintf("/run/proxplane/virtiofs/vm%v-fs%d", vmid, index)
 }
@@ -60,7 +60,7 @@ func (b Block) IsZero() bool {
 	return b.CloudInit == "" && len(b.Shares)+len(b.HookScripts)+len(b.Other) == 0
 }
 
-// String is the whole fenced text, without a line break at its end. Nothing
+// String returns the whole fenced text, without a line break at its end. Nothing
 // asked for is an empty text.
 func (b Block) String() string {
 	if b.IsZero() {
@@ -114,7 +114,7 @@ func checkVolume(key, content, volid string) error {
 
 func isControl(c rune) bool { return c < ' ' || c == 0x7f }
 
-// String is what stands behind "virtiofs:".
+// String returns what stands behind "virtiofs:".
 func (s Share) String() string {
 	text := "--path " + qemuarg.Quote(s.Path) + " --socket " + qemuarg.Quote(s.Socket)
 	if s.Cache != "" {

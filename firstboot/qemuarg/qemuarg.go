@@ -14,7 +14,7 @@ import (
 // main value, which comes first: the "socket" of "socket,id=x".
 type Param struct{ Key, Value string }
 
-// Option is an option with its parameters as they stand in `args`.
+// Option returns an option with its parameters as they stand in `args`.
 func Option(flag string, params ...Param) string {
 	if len(params) == 0 {
 		return Quote(flag)

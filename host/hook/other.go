@@ -19,7 +19,7 @@ type Host struct {
 	Out    io.Writer
 }
 
-// This is the machine we are on.
+// This returns the machine that the process runs on.
 func This(out io.Writer, root string) *Host { return &Host{Root: root, Out: out} }
 
 // Run does nothing.
@@ -28,7 +28,7 @@ func (h *Host) Run(context.Context, int, string) error { return ErrNotHere }
 // Check does nothing.
 func (h *Host) Check(int) ([]string, error) { return nil, ErrNotHere }
 
-// Called is false: only Proxmox calls the hook.
+// Called reports false: only Proxmox calls the hook.
 func Called([]string) bool { return false }
 
 // Main does nothing.

@@ -28,7 +28,7 @@ func (h Hosts) String() string             { return "SSH as " + cmp.Or(h.User, "
 func (h Hosts) GoString() string           { return "ssh.Hosts(" + h.String() + ")" }
 func (h Hosts) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, h.String()) }
 
-// LogValue is what logs show.
+// LogValue returns what logs show.
 func (h Hosts) LogValue() slog.Value { return slog.StringValue(h.String()) }
 
 // MarshalJSON shows what isn't secret.

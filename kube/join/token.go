@@ -46,13 +46,13 @@ type Token struct {
 // Reveal returns the whole token, as a kubelet sends it. Use it for first-boot data only.
 func (t Token) Reveal() string { return t.ID + "." + t.secret }
 
-// String is the token without its secret.
+// String returns the token without its secret.
 func (t Token) String() string { return t.ID + ".****************" }
 
-// GoString is the same: so that %#v shows no secret.
+// GoString returns the same, so that %#v shows no secret.
 func (t Token) GoString() string { return "join.Token{" + t.String() + "}" }
 
-// MarshalText is the same: so that loggers show no secret.
+// MarshalText returns the same, so that loggers show no secret.
 func (t Token) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // Tokens makes, finds and deletes the bootstrap tokens of a door's machines.

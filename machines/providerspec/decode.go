@@ -34,7 +34,7 @@ const nameField = "metadata.name"
 // Errors are all errors.
 type Errors = spec.List[*Error] //nolint:errname // it reads as providerspec.Errors
 
-// Provider is the cloudProvider that a providerSpec.value names; empty: none, or it can't be read.
+// Provider returns the cloudProvider that a providerSpec.value names; empty: it names none, or can't be read.
 func Provider(raw []byte) string {
 	var v struct {
 		CloudProvider string `json:"cloudProvider"`

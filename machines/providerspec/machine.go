@@ -34,7 +34,7 @@ type Want struct {
 	Deleted  bool // it is to be deleted
 }
 
-// Cluster has the settings of the machine's cluster.
+// Cluster returns the settings of the machine's cluster.
 func (v *Value) Cluster() *spec.Cluster {
 	p := &v.CloudProviderSpec
 	c := &spec.Cluster{
@@ -131,7 +131,7 @@ func (v *Value) machine(w Want, r *report) spec.Machine {
 	return m
 }
 
-// Template is the owner of the template that a machine is made from, and of its copies.
+// Template returns the owner of the template that a machine is made from, and of its copies.
 func (v *Value) Template(of model.Owner) model.Owner { return v.image(of).Owner }
 
 // image is the template. Machines of all MachineDeployments that name the same one share it.

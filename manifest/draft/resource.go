@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Resource is a machine as Terraform has it: one mapping, with its class and its image in it. Fields have the
+// Resource returns a machine as Terraform has it: one mapping, with its class and its image in it. Fields have the
 // names of manifests still, see [Attribute].
 func Resource(docs *Documents) *Mapping {
 	out, parts := &Mapping{}, map[string]*Mapping{}

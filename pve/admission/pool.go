@@ -193,10 +193,10 @@ type Sight struct {
 	Through bool
 }
 
-// Saw says what was seen of the work. What doesn't have to wait lets many more in,
+// Saw adjusts the limit by what was seen of the work. What doesn't have to wait lets many more in,
 // what doesn't wait for long some more. Work doesn't come to the lock in the order
-// in which it was begun, so whoever tells that it doesn't wait must have looked at
-// several.
+// in which it was begun, so a claim that it doesn't wait must be based on
+// several of them.
 func (s *Slot) Saw(v Sight) {
 	p := s.pool
 	p.mu.Lock()

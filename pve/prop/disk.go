@@ -191,12 +191,12 @@ func newOf(file string) (storage string, size Size, ok bool) {
 	return m[1], Size(bytes), true
 }
 
-// NewVolume is the File of a drive for which Proxmox makes a volume of this size.
+// NewVolume returns the File of a drive for which Proxmox makes a volume of this size.
 // With ImportFrom the size is to be 0.
 func NewVolume(storage string, size Size) string {
 	gib := strconv.FormatFloat(float64(size)/float64(GiB), 'f', -1, 64)
 	return storage + ":" + gib
 }
 
-// CloudInitVolume is the File of a drive for cloud-init on this storage.
+// CloudInitVolume returns the File of a drive for cloud-init on this storage.
 func CloudInitVolume(storage string) string { return storage + ":cloudinit" }

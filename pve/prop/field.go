@@ -15,7 +15,7 @@ type Opt[T comparable] struct {
 	Set   bool
 }
 
-// Some is a value that is there.
+// Some returns a value that is there.
 func Some[T comparable](v T) Opt[T] { return Opt[T]{Value: v, Set: true} }
 
 // Or returns the value, or def if it is absent.

@@ -83,5 +83,5 @@ func (s *Schema) Lookup(method, pathTemplate string) *Endpoint {
 	return s.byKey[method+" "+pathTemplate]
 }
 
-// String is "GET /path/{template}".
+// String returns "GET /path/{template}".
 func (ep *Endpoint) String() string { return ep.Method + " " + ep.Path }

@@ -53,7 +53,7 @@ func (p *Param) Verify(name string, value any, options ...Option) Errors {
 // Option tells a check what the schema can't know.
 type Option func(s *Schema)
 
-// CPUModels says which custom CPU models a cluster has, by their names without
+// CPUModels sets which custom CPU models a cluster has, by their names without
 // "custom-". Without it any custom model passes.
 func CPUModels(has func(name string) bool) Option {
 	return func(s *Schema) { s.hasCPUModel = has }

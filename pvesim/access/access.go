@@ -55,7 +55,7 @@ type Entry struct {
 	Propagate bool   `json:"propagate"`
 }
 
-// New is what a fresh installation has: two realms, and nobody yet.
+// New returns the access of a fresh installation: two realms, and no users.
 func New() Config {
 	return Config{
 		Users:  map[string]*User{},
@@ -87,7 +87,7 @@ func ParseIdentity(name string) *Identity {
 	return &Identity{User: name}
 }
 
-// Name is user@realm or user@realm!token.
+// Name returns user@realm or user@realm!token.
 func (id *Identity) Name() string {
 	if id == nil {
 		return ""

@@ -60,7 +60,7 @@ var (
 	privs8 = sync.OnceValue(func() *Table { return newPrivTable(8) })
 )
 
-// TableOf is that of a release.
+// TableOf returns the table of a release.
 func TableOf(major int) *Table {
 	if major >= 9 {
 		return privs9()

@@ -72,7 +72,7 @@ func (a *Config) Index(t *Table) *Index {
 	return ix
 }
 
-// Granted is what ACLs and pools give to a user, or to a token by itself. The pools are those that pass
+// Granted returns what ACLs and pools give to a user, or to a token by itself. The pools are those that pass
 // their grants on to the path, joined by blanks.
 func (ix *Index) Granted(who Identity, path, pools string) Rights {
 	node, exact := ix.nearest(path)
@@ -88,7 +88,7 @@ func (ix *Index) Granted(who Identity, path, pools string) Rights {
 // Has reports whether something was granted on a path or below it.
 func (ix *Index) Has(path string) bool { return ix.find(path) != nil }
 
-// Below are the names right below a path where something was granted.
+// Below returns the names right below a path where something was granted.
 func (ix *Index) Below(path string) []string {
 	n := ix.find(path)
 	if n == nil {

@@ -36,7 +36,7 @@ type Exec struct {
 	Err  []byte    `json:"err,omitempty"`
 }
 
-// New is the inside of a machine of a name that boots now.
+// New returns the system inside of a machine that boots now.
 func New(name, machineID string) *Guest {
 	host, _, _ := strings.Cut(name, ".")
 	g := &Guest{Name: host, PID: 150}

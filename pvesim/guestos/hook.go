@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// HookOutput is what a simulated hook script prints and how it ends.
+// HookOutput returns what a simulated hook script prints and how it ends.
 //
 // Scripts aren't run, unless guests are. Those that are plain shell of the kind
 //

@@ -47,7 +47,7 @@ func (img *isoImage) extent(sector uint32, length uint32) []byte {
 	return img.data[from:to]
 }
 
-// Files are those in the root directory, by name.
+// Files returns the files in the root directory, by name.
 func (img *isoImage) Files() map[string]string {
 	out := map[string]string{}
 	place := func(record []byte) (uint32, uint32) {

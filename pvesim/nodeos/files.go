@@ -148,7 +148,7 @@ func (f *files) Stat(name string) (fs.FileInfo, error) {
 	return got, err
 }
 
-// Lstat is Stat: there are no links but those in the folder.
+// Lstat is like Stat: there are no links but those in the folder.
 func (f *files) Lstat(name string) (fs.FileInfo, error) { return f.Stat(name) }
 
 func (f *files) ReadDir(name string) ([]fs.FileInfo, error) {

@@ -40,7 +40,7 @@ type tools struct {
 	ovmf      string // directory with the UEFI; "": there is none
 }
 
-// Missing says what a backend would lack here, nil: nothing.
+// Missing returns an error that names what a backend lacks on this machine; nil: nothing.
 func Missing() error {
 	_, err := findTools()
 	return err
@@ -119,7 +119,7 @@ func (b *Backend) guest(vmid int) (*guest, error) {
 	return g, nil
 }
 
-// Agent has the agent of a guest do something.
+// Agent sends a command to the agent of a guest.
 func (b *Backend) Agent(ctx context.Context, vmid int, command string, args any) (json.RawMessage, error) {
 	g, err := b.guest(vmid)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // Backend is for Linux only.
 type Backend struct{ pvesim.Machines }
 
-// Missing says what a backend would lack here.
+// Missing returns an error that names what a backend lacks on this machine.
 func Missing() error { return errors.New("real machines need Linux") }
 
 // Dial fails here.

@@ -48,7 +48,7 @@ type Fault struct {
 	Mode  string `json:"mode,omitempty"`
 }
 
-// Check says what is wrong with a rule.
+// Check returns an error that names what is wrong with a rule.
 func (f Fault) Check() error {
 	switch {
 	case f.Drop != "" && f.Drop != "before" && f.Drop != "after":

@@ -14,7 +14,7 @@ import (
 //go:embed default.yaml
 var defaultYAML []byte
 
-// Default is a small lab: three nodes, local and shared storages, a
+// Default returns a small lab: three nodes, local and shared storages, a
 // template.
 func Default() *World {
 	w, err := Parse(defaultYAML)

@@ -15,7 +15,7 @@ const (
 	NoSystem System = "none"
 )
 
-// Meant is what a world says by it.
+// Meant returns the value that a world means by it.
 func (s System) Meant() System {
 	switch s {
 	case "":

@@ -11,7 +11,7 @@ import (
 // Duration is a time.Duration that is written as "2s".
 type Duration time.Duration
 
-// D is the duration as such.
+// D returns the duration.
 func (d Duration) D() time.Duration { return time.Duration(d) }
 
 // UnmarshalJSON reads "1.5s" or a number of seconds.

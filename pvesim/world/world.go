@@ -158,7 +158,7 @@ type DHCP struct {
 	Bits  int    `json:"bits,omitempty"`  // of the network
 }
 
-// Bounds are the first and the last address of a range.
+// Bounds returns the first and the last address of a range.
 func (d DHCP) Bounds() (first, last netip.Addr, err error) {
 	from, to, _ := strings.Cut(d.Range, "-")
 	first, err1 := netip.ParseAddr(from)

@@ -79,7 +79,7 @@ func (w *writer) machine(owner model.Owner) spec.Machine {
 	return w.to
 }
 
-// VisibleTags are tags without our marks.
+// VisibleTags returns tags without our marks.
 func VisibleTags(tags []string) []string {
 	return slices.DeleteFunc(slices.Clone(tags), model.IsMark)
 }

@@ -11,7 +11,7 @@ type Shape struct {
 	Item   *Shape           // of a list, a set or a map; nil: it is none
 }
 
-// ShapeOf is the shape of values of a schema's type.
+// ShapeOf returns the shape of the values of a schema's type.
 func ShapeOf(t tftypes.Type) Shape {
 	switch t := t.(type) {
 	case tftypes.Object:

@@ -57,7 +57,7 @@ type NodeClassStatus struct {
 	SelectedZones []string `json:"selectedZones,omitempty"`
 }
 
-// StatusConditions are the conditions of a template.
+// StatusConditions returns the conditions of a template.
 func (t *ProxmoxTemplate) StatusConditions(opts ...status.ForOption) status.ConditionSet {
 	return status.NewReadyConditions(ConditionTemplateReady).For(t, opts...)
 }
@@ -68,7 +68,7 @@ func (t *ProxmoxTemplate) GetConditions() []status.Condition { return t.Status.C
 // SetConditions replaces the conditions.
 func (t *ProxmoxTemplate) SetConditions(c []status.Condition) { t.Status.Conditions = c }
 
-// StatusConditions are the conditions of a template.
+// StatusConditions returns the conditions of a template.
 func (t *ProxmoxUnmanagedTemplate) StatusConditions(opts ...status.ForOption) status.ConditionSet {
 	return status.NewReadyConditions(ConditionTemplateReady).For(t, opts...)
 }
@@ -79,7 +79,7 @@ func (t *ProxmoxUnmanagedTemplate) GetConditions() []status.Condition { return t
 // SetConditions replaces the conditions.
 func (t *ProxmoxUnmanagedTemplate) SetConditions(c []status.Condition) { t.Status.Conditions = c }
 
-// StatusConditions are the conditions of a ProxmoxNodeClass.
+// StatusConditions returns the conditions of a ProxmoxNodeClass.
 func (n *ProxmoxNodeClass) StatusConditions(opts ...status.ForOption) status.ConditionSet {
 	return status.NewReadyConditions(ConditionInstanceTemplateReady, ConditionInstanceMetadataOptionsReady, ConditionPlacementReady).For(n, opts...)
 }

@@ -109,21 +109,21 @@ func (s *Server) AuthorizeKey(file []byte) {
 	s.authorized = append(s.authorized, signer.PublicKey())
 }
 
-// SetHostKeys has the server be another one.
+// SetHostKeys replaces the server's host keys, as if it were another server.
 func (s *Server) SetHostKeys(keys ...ssh.Signer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hostKeys = keys
 }
 
-// Fingerprint is that of the first host key.
+// Fingerprint returns the fingerprint of the first host key.
 func (s *Server) Fingerprint() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return ssh.FingerprintSHA256(s.hostKeys[0].PublicKey())
 }
 
-// KnownHosts are the lines that a client needs to know the server.
+// KnownHosts returns the lines that a client needs to know the server.
 func (s *Server) KnownHosts() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,14 +134,14 @@ func (s *Server) KnownHosts() []byte {
 	return lines
 }
 
-// DropAfter has the next connection break when it has sent so many bytes.
+// DropAfter breaks the next connection when it has sent so many bytes.
 func (s *Server) DropAfter(bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.limit = bytes
 }
 
-// OnWrite has a function called before each write to a file, which may fail
+// OnWrite sets a function that is called before each write to a file, which may fail
 // it; nil: no longer.
 func (s *Server) OnWrite(f func() error) {
 	s.mu.Lock()
@@ -149,21 +149,21 @@ func (s *Server) OnWrite(f func() error) {
 	s.onWrite = f
 }
 
-// OnFile has a function called when a file has been put into its place.
+// OnFile sets a function that is called when a file has been put into its place.
 func (s *Server) OnFile(f func(path string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onFile = f
 }
 
-// OnCommand has a function answer commands that it knows; others run.
+// OnCommand sets a function that answers commands that it knows; others run.
 func (s *Server) OnCommand(f func(command string) (output string, status int, known bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onCommand = f
 }
 
-// Route has connections that are to go to one address go to another.
+// Route redirects connections from one address to another.
 func (s *Server) Route(from, to string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +182,7 @@ func (s *Server) DropAll() {
 	}
 }
 
-// Logins are the users that have logged in.
+// Logins returns the users that have logged in.
 func (s *Server) Logins() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
