@@ -187,7 +187,7 @@ func (a *Actor) do(ctx context.Context, c *pve.Client, action model.Action, know
 	return upid, err
 }
 
-// digestOf is the digest of the config that an action was planned for.
+// digestOf returns the digest of the config that an action was planned for.
 func digestOf(action model.Action) string {
 	switch act := action.(type) {
 	case model.Configure:

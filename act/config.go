@@ -107,7 +107,7 @@ func settings(options map[string]string, disks []model.NewDisk, nics []model.NIC
 	return s
 }
 
-// diskText is the property string of a drive. One without a volume is made:
+// diskText returns the property string of a drive. One without a volume is made:
 // empty and of its size, or from an image, whose size it has then.
 func diskText(d model.NewDisk) string {
 	file := d.Volume
@@ -134,7 +134,7 @@ func diskText(d model.NewDisk) string {
 	return l.String()
 }
 
-// nicText is the property string of a network card.
+// nicText returns the property string of a network card.
 func nicText(n model.NIC) string {
 	l := prop.List{{Value: n.Model}}
 	if n.MAC != "" {

@@ -128,7 +128,7 @@ func stopped(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &e)
 }
 
-// textOf is Proxmox' message, without our wrapping, if it is Proxmox who said something.
+// textOf returns Proxmox' message, without our wrapping, if it is Proxmox who said something.
 func textOf(err error) string {
 	var task *pve.TaskError
 	if errors.As(err, &task) {

@@ -59,7 +59,7 @@ func editRule(ctx context.Context, vm pve.VM, e model.RuleEdit, digest string) e
 	return fmt.Errorf("there is no call for %q", e.Verb)
 }
 
-// ruleSettings is a rule as Proxmox takes it.
+// ruleSettings returns a rule as Proxmox takes it.
 func ruleSettings(r model.FirewallRule) pve.Settings {
 	s := pve.Settings(r.Settings())
 	if s["enable"] = "1"; r.Disabled {

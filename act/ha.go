@@ -92,7 +92,7 @@ func keepApart(ctx context.Context, c *pve.Client, k model.KeepApart) error {
 	return c.HA().SetRule(ctx, k.Rule, pve.HARuleChange{HARule: pve.HARule{Type: rule.Type, Resources: rule.Resources}})
 }
 
-// release is the version of Proxmox, asked for until it is known.
+// release returns the version of Proxmox, asked for until it is known.
 func (a *Actor) release(ctx context.Context) (pve.Version, error) {
 	a.mu.Lock()
 	v := a.version

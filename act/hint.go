@@ -51,7 +51,7 @@ func hintCode(err error) (model.Do, bool) {
 	return "", false
 }
 
-// hintText is a hint in words that are right for everybody; empty: nothing in particular.
+// hintText returns a hint in words that are right for everybody; empty: nothing in particular.
 func hintText(err error) string {
 	var e *pve.Error
 	if !errors.As(err, &e) {
@@ -165,7 +165,7 @@ func lacking(err error, what string) bool {
 	return errors.As(err, &e) && e.Kind == pve.ErrNotFound && strings.HasPrefix(e.Subject, what+" ")
 }
 
-// lacks are the privileges that Proxmox named when it refused; nil: it refused for
+// lacks returns the privileges that Proxmox named when it refused; nil: it refused for
 // other reasons, or named none.
 func lacks(err error) *model.Lack {
 	var e *pve.Error

@@ -40,7 +40,7 @@ func Know(action model.Action, have *model.Observed) Known {
 // it is.
 const proofAge = 5 * time.Second
 
-// clientFor is the client that an action is done with.
+// clientFor returns the client that an action is done with.
 func (a *Actor) clientFor(action model.Action, known Known) *pve.Client {
 	c := known.Storage.client(a.client)
 	if known.ByHand != "" && model.FactsOf(action).Proof == model.ProofFresh {

@@ -75,7 +75,7 @@ func Login(ctx context.Context, c *pve.Client, hosts *ssh.Hosts, node string) (*
 	return nil, fmt.Errorf("the cluster doesn't tell the address of %s: %w", node, ssh.ErrUnreachable)
 }
 
-// snippetPath is where a snippet is on a node.
+// snippetPath returns where a snippet is on a node.
 func snippetPath(ctx context.Context, c *pve.Client, volume string) (string, error) {
 	storage, name, _ := strings.Cut(volume, ":snippets/")
 	if !strings.HasPrefix(name, model.SeedFiles) || path.Base(name) != name {

@@ -42,7 +42,7 @@ func busyStorage(action model.Action, have *model.Observed) string {
 	return ""
 }
 
-// namedStorage is the storage that an action names. A copy that names none goes where its
+// namedStorage returns the storage that an action names. A copy that names none goes where its
 // source is.
 func namedStorage(action model.Action, have *model.Observed) string {
 	switch act := action.(type) {
@@ -71,7 +71,7 @@ func namedStorage(action model.Action, have *model.Observed) string {
 	return ""
 }
 
-// resizedStorage is where a disk is that grows, if that needs the lock of its
+// resizedStorage returns where a disk is that grows, if that needs the lock of its
 // storage: volume groups do, the others grow their volumes side by side.
 func resizedStorage(have *model.Observed, action model.Action) string {
 	r, ok := action.(model.Resize)
@@ -85,7 +85,7 @@ func resizedStorage(have *model.Observed, action model.Action) string {
 	return name
 }
 
-// storageOf is where a disk of a guest is, or its first one.
+// storageOf returns where a disk of a guest is, or its first one.
 func storageOf(g *model.Guest, slot string) string {
 	if g == nil || g.Config == nil {
 		return ""

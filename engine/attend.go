@@ -48,7 +48,7 @@ func runs(want model.Desired, key model.Key) bool {
 	return false
 }
 
-// standingOf is what is known of a party's objects.
+// standingOf returns the standing of a party's objects.
 func (e *Engine) standingOf(p *Party) *standing {
 	if p != nil && p.attends != nil {
 		return p.attends.standing
@@ -56,7 +56,7 @@ func (e *Engine) standingOf(p *Party) *standing {
 	return e.memory.alone
 }
 
-// attended says which guests of a group are unavailable, as the engine sees it.
+// attended returns the guests of a group that the engine finds unavailable.
 func (p *Party) attended(ctx context.Context, a *attends, group string) []model.Absent {
 	away, err := a.e.away(ctx, a.want, a.standing, group)
 	if err != nil {
@@ -65,7 +65,7 @@ func (p *Party) attended(ctx context.Context, a *attends, group string) []model.
 	return away
 }
 
-// goesOn notes that a run has something to do again, which it may have found out by itself.
+// goesOn records that a run has something to do again.
 func (p *Party) goesOn() {
 	if p == nil {
 		return
@@ -75,8 +75,8 @@ func (p *Party) goesOn() {
 	p.resting = false
 }
 
-// rests notes that a run has nothing left to do but to wait for the guests of others. It
-// reports whether one of the others still works, so that waiting may help.
+// rests records that a run can only wait for the guests of other parties. It reports whether
+// one of those still works, so that waiting may help.
 func (p *Party) rests() (others bool) {
 	if p == nil {
 		return false

@@ -9,7 +9,7 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// enter has the guests of a part counted together with those of others.
+// enter counts the guests of a part together with those of the other parties of its budget.
 func (r *run) enter(p *part) {
 	r.e.mu.Lock()
 	p.standing.party = p.opts.Party
@@ -17,7 +17,7 @@ func (r *run) enter(p *part) {
 	p.opts.Party.enter(r, p)
 }
 
-// exit ends that for all parts.
+// exit ends what enter has begun, for all parts.
 func (r *run) exit() {
 	for _, p := range r.parts {
 		r.e.mu.Lock()
@@ -52,7 +52,7 @@ func (r *run) reply(part *part, group string, to chan<- []model.Absent) {
 	})
 }
 
-// away are the guests of a rollout group that are unavailable, as Proxmox shows it now, and
+// away returns the guests of a rollout group that are unavailable, as Proxmox shows it now, and
 // those of which it doesn't show that.
 func (e *Engine) away(ctx context.Context, want model.Desired, known *standing, group string) ([]model.Absent, error) {
 	if err := e.observer.Refresh(ctx, countFor); err != nil {

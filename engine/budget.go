@@ -91,7 +91,7 @@ func (p *Party) Expect(want model.Desired) {
 	}
 }
 
-// groupsOf are the guests of each rollout group.
+// groupsOf returns the guests of each rollout group.
 func groupsOf(want model.Desired) map[string][]guest {
 	guests := map[string][]guest{}
 	for _, v := range want.VMs {
@@ -102,7 +102,7 @@ func groupsOf(want model.Desired) map[string][]guest {
 	return guests
 }
 
-// enter has a run look after the party's guests.
+// enter assigns the party's guests to a part of a run.
 func (p *Party) enter(r *run, part *part) {
 	if p == nil {
 		return
@@ -113,7 +113,7 @@ func (p *Party) enter(r *run, part *part) {
 	p.doubtAll()
 }
 
-// exit ends that. Requests may still be in progress, which only the next run can observe.
+// exit ends the assignment to a part. Requests may still be in flight, which only the next run can observe.
 func (p *Party) exit(part *part) {
 	if p == nil {
 		return
@@ -134,7 +134,7 @@ func (p *Party) doubtAll() {
 	}
 }
 
-// doubt has the others count a group anew.
+// doubt invalidates what other parties have counted of a group.
 func (p *Party) doubt(group string) {
 	p.budget.serials[group]++
 	for _, other := range p.others(group) {
@@ -146,7 +146,7 @@ func (p *Party) doubt(group string) {
 	}
 }
 
-// others are the other parties with guests of a group.
+// others returns the other parties with guests of a group.
 func (p *Party) others(group string) (list []*Party) {
 	for _, other := range p.budget.parties {
 		if other != p && len(other.guests[group]) > 0 {
@@ -156,7 +156,7 @@ func (p *Party) others(group string) (list []*Party) {
 	return list
 }
 
-// wake has a party's run plan those again that wait for others.
+// wake makes the party's run plan the objects again that wait for other parties.
 func (p *Party) wake() {
 	p.resting = false
 	if r := p.run; r != nil {
@@ -164,8 +164,8 @@ func (p *Party) wake() {
 	}
 }
 
-// take notes that a guest is restarted or replaced, unless somebody else has begun something
-// since that was planned.
+// take records that a guest is restarted or replaced. It reports false, and records nothing, if
+// another party has begun something since this was planned.
 func (p *Party) take(key model.Key, groups []string) bool {
 	if p == nil {
 		return true
@@ -189,7 +189,7 @@ func (p *Party) take(key model.Key, groups []string) bool {
 	return true
 }
 
-// release notes that a guest isn't restarted or replaced any more, or has become ready.
+// release records that a guest isn't restarted or replaced any more, or has become ready.
 func (p *Party) release(key model.Key) {
 	if p == nil {
 		return
@@ -214,7 +214,7 @@ func (p *Party) release(key model.Key) {
 	}
 }
 
-// missed has those parties count anew that were answered that a guest is unavailable.
+// missed invalidates the counts of parties that were answered that a guest is unavailable.
 func (p *Party) missed(key model.Key) {
 	for _, other := range p.budget.parties {
 		for group, c := range other.counts {

@@ -29,7 +29,7 @@ const (
 	answerPatience = 30 * time.Second
 )
 
-// elsewhere is what is known of those groups of what is wanted that others have guests of.
+// elsewhere returns what is known of the guests of other parties, for each wanted group in which they have some.
 func (p *Party) elsewhere(want model.Desired, now time.Time) map[string]model.Elsewhere {
 	if p == nil {
 		return nil
@@ -52,7 +52,7 @@ func (p *Party) elsewhere(want model.Desired, now time.Time) map[string]model.El
 	return all
 }
 
-// count puts together what the others restart and replace, and what they have answered.
+// count combines the guests that other parties restart or replace with those that they have answered to be unavailable.
 func (p *Party) count(group string, others []*Party, now time.Time) (e model.Elsewhere) {
 	rolling := map[model.Key]bool{}
 	for _, other := range others {
@@ -84,7 +84,7 @@ func (p *Party) count(group string, others []*Party, now time.Time) (e model.Els
 	return e
 }
 
-// questions ask the others about some groups.
+// questions returns questions to the other parties about some groups.
 func (p *Party) questions(groups []string) (list []question) {
 	for _, group := range slices.Compact(slices.Sorted(slices.Values(groups))) {
 		list = append(list, question{
@@ -95,7 +95,7 @@ func (p *Party) questions(groups []string) (list []question) {
 	return list
 }
 
-// ask has all others say which of their guests of a group are unavailable.
+// ask asks all other parties which of their guests of a group are unavailable.
 func (p *Party) ask(ctx context.Context, group string) error {
 	b := p.budget
 	question := &asking{released: map[model.Key]bool{}}
@@ -128,7 +128,7 @@ func (p *Party) ask(ctx context.Context, group string) error {
 	return context.Cause(ctx)
 }
 
-// answers are what parties say who are asked at once.
+// answers asks parties concurrently, and returns the unavailable guests of each.
 func answers(ctx context.Context, parties []*Party, group string) [][]model.Absent {
 	list := make([][]model.Absent, len(parties))
 	var all sync.WaitGroup
@@ -139,7 +139,7 @@ func answers(ctx context.Context, parties []*Party, group string) [][]model.Abse
 	return list
 }
 
-// answer says which guests of a group are unavailable, as far as that is known.
+// answer returns the party's guests of a group that are unavailable, or whose state isn't known.
 func (p *Party) answer(ctx context.Context, group string) []model.Absent {
 	ctx, cancel := context.WithTimeout(ctx, answerPatience)
 	defer cancel()
@@ -164,7 +164,7 @@ func (p *Party) answer(ctx context.Context, group string) []model.Absent {
 	}
 }
 
-// unknown are a party's guests of a group that are missed, while it isn't known how they are.
+// unknown returns all guests of a group that count for its limit, as guests whose state isn't known.
 func (p *Party) unknown(group, why string) (away []model.Absent) {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()

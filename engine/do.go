@@ -11,8 +11,8 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// start does steps, side by side, unless somebody else is at the same guest or
-// enough is being done already.
+// start begins steps side by side, unless another object works on one of their guests, or
+// Options.Parallel objects are worked on already.
 func (r *run) start(o *object, steps []plan.Step) {
 	if r.ctx.Err() != nil {
 		return
@@ -30,7 +30,7 @@ func (r *run) start(o *object, steps []plan.Step) {
 	r.proceed(o, steps)
 }
 
-// taken is the guest of some steps that another object works on; 0: none is.
+// taken returns a guest of some steps that another object works on; 0: there is none.
 func (r *run) taken(o *object, steps []plan.Step) int {
 	for _, s := range steps {
 		vmid := s.Action.Guest()
@@ -41,7 +41,7 @@ func (r *run) taken(o *object, steps []plan.Step) int {
 	return 0
 }
 
-// proceed does steps of an object that has one of the places.
+// proceed begins steps of an object that counts among those that are worked on.
 func (r *run) proceed(o *object, steps []plan.Step) {
 	o.wait.reason, o.looks = "", 0
 	for _, s := range steps {
@@ -52,8 +52,8 @@ func (r *run) proceed(o *object, steps []plan.Step) {
 	}
 }
 
-// enqueue has an object wait for a place: what is begun is finished before more is begun,
-// and else it goes by the order.
+// enqueue queues an object until another one is done: objects that were begun come first, then
+// the order of the plan counts.
 func (r *run) enqueue(o *object) {
 	at, _ := slices.BinarySearchFunc(r.queue, o, func(a, b *object) int {
 		if a.underWay() != b.underWay() {
@@ -152,7 +152,7 @@ func (r *run) taskEnded(task string, err error) bool {
 	return ended
 }
 
-// stepEnded goes on with the object when all that it had started has ended.
+// stepEnded continues with the object when all steps that it had started have ended.
 func (r *run) stepEnded(o *object) {
 	if o.steps--; o.steps > 0 {
 		return
@@ -171,7 +171,7 @@ func (r *run) stepEnded(o *object) {
 	r.nextTurn()
 }
 
-// nextTurn plans what waits for a VMID to be taken.
+// nextTurn plans the objects that wait for another one to take a VMID.
 func (r *run) nextTurn() {
 	for o := range r.waiting {
 		if o.wait.reason == model.WaitTurn {
@@ -180,7 +180,7 @@ func (r *run) nextTurn() {
 	}
 }
 
-// letGo lets others have the object's guests and its place.
+// letGo releases the object's guests and its place, so that other objects can work.
 func (r *run) letGo(o *object) {
 	for vmid, by := range r.guests {
 		if by == o {
@@ -194,8 +194,8 @@ func (r *run) letGo(o *object) {
 	r.active--
 }
 
-// admit plans those that wait for a place, as many as there are. Not all of them take
-// it: something else may be wanted of them by now, or nothing.
+// admit plans as many queued objects as there are free places. Not every one takes its place:
+// what is wanted of it may have changed.
 func (r *run) admit() {
 	for free := r.opts.Parallel - r.active; free > 0 && len(r.queue) > 0; free-- {
 		r.due[r.queue[0]] = true
@@ -203,7 +203,7 @@ func (r *run) admit() {
 	}
 }
 
-// kindOf is the name of an action's kind.
+// kindOf returns the name of an action's kind.
 func kindOf(a model.Action) string { return reflect.TypeOf(a).Name() }
 
 func isConfigure(a model.Action) bool {
@@ -211,17 +211,17 @@ func isConfigure(a model.Action) bool {
 	return ok
 }
 
-// maxAgain is how often the same step is done again for the same reason.
+// maxAgain bounds how often the same step is done again for the same reason.
 const maxAgain = 5
 
-// clearsHA reports whether a step has the HA manager try once more: it has made several
-// attempts already when it gives up.
+// clearsHA reports whether an action clears the HA manager's error, so that it tries once more: it has
+// made several attempts when it gives up.
 func clearsHA(a model.Action) bool {
 	h, ok := a.(model.SetHA)
 	return ok && h.Disable
 }
 
-// succeeded notes that a step was done.
+// succeeded records that a step was done.
 func (r *run) succeeded(o *object, s plan.Step, task string) {
 	o.did[s.N] = true
 	r.e.succeed(o.part.standing, o.owner.Key, s.What)
@@ -250,8 +250,8 @@ func (r *run) succeeded(o *object, s plan.Step, task string) {
 	}
 }
 
-// outlived looks again at the images of a part that have templates of earlier generations: the guest that was destroyed may
-// have been the last that is a linked clone of one.
+// outlived plans the images of a part again that have templates of earlier generations: the guest that was destroyed may
+// have been the last linked clone of one.
 func (r *run) outlived(of *part) {
 	for _, i := range of.want.All().Images {
 		if o := of.objects[i.Object().Key]; o != nil && o.phase == done && len(o.plan.Earlier) > 0 {

@@ -102,10 +102,10 @@ func (e *Engine) Replan(ctx context.Context, want model.Desired) (plan.Plan, err
 // age says since when what a plan relies on has to be read.
 type age struct{ lists, configs, powers time.Time }
 
-// whole: all of it since one time.
+// whole returns an age at which all facts have to be read since one time.
 func whole(at time.Time) age { return age{lists: at, configs: at, powers: at} }
 
-// planSince plans with what was read since some times.
+// planSince plans with facts that were read since the times of an age.
 func (e *Engine) planSince(ctx context.Context, want model.Desired, since age, known *standing) (plan.Plan, error) {
 	if err := distinct(want); err != nil {
 		return plan.Plan{}, err
@@ -142,7 +142,7 @@ func (e *Engine) planSince(ctx context.Context, want model.Desired, since age, k
 	return e.heardOf(p, want, known), nil
 }
 
-// byLists is a plan that marks the machines of which only the lists were read.
+// byLists returns a plan that marks the machines of which only the lists were read.
 func byLists(p plan.Plan, want model.Desired) plan.Plan {
 	machines := map[model.Key]bool{}
 	for _, v := range want.VMs {
@@ -172,8 +172,8 @@ func (e *Engine) heardOf(p plan.Plan, want model.Desired, known *standing) plan.
 	return p
 }
 
-// planDeep plans, and reads what the plan needs to know until it is complete; more is
-// what is to be read beside that.
+// planDeep plans, reads the facts that the plan lacks, and plans again until it lacks none. more
+// returns further facts to read for an object.
 func (e *Engine) planDeep(ctx context.Context, want model.Desired, known *standing, more func(plan.Object) plan.Look) (p plan.Plan, err error) {
 	err = untilKnown(func() plan.Look {
 		p = e.plan(want, known)
@@ -191,8 +191,8 @@ func (e *Engine) planDeep(ctx context.Context, want model.Desired, known *standi
 	return p, err
 }
 
-// untilKnown reads what somebody needs to know, who is asked again with what was read, until nothing is missing. A session does the same
-// for each object, without waiting for an answer: see [run.look].
+// untilKnown reads what missing returns until nothing is missing. A session does the same for each object,
+// without blocking: see [run.look].
 func untilKnown(missing func() plan.Look, read func(plan.Look) error) error {
 	for n := 0; ; n++ {
 		look := missing()
@@ -218,12 +218,12 @@ func (e *Engine) View(fn func(have *model.Observed)) {
 	})
 }
 
-// maxLooks bounds how often a plan may ask for more. Each time it knows more, so
-// a few are enough.
+// maxLooks bounds how often a plan may ask for further facts. Each round adds facts, so a few
+// rounds are enough.
 const maxLooks = 8
 
-// plan plans with what is known now, and with what is known of the objects of a part; nil:
-// of what is wanted in no session.
+// plan plans with what is known now, without a request. known has the failures and restarts of a
+// part's objects; nil: those of no session.
 func (e *Engine) plan(want model.Desired, known *standing) plan.Plan {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -41,7 +41,7 @@ type Event struct {
 	Final    bool               `json:"-"`                  // a failed step isn't retried
 }
 
-// stepEvent is an event of a step, with why it is done.
+// stepEvent returns an event of a step, with why it is done.
 func stepEvent(k Kind, s plan.Step) Event {
 	e := Event{Kind: k, Action: kindOf(s.Action), Step: s.What, Obvious: s.Obvious}
 	e.Text, e.Diff = s.Because()

@@ -9,8 +9,8 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// failed notes that a step has failed. What is there now has to be looked at in
-// any case: a task may fail and have done its work all the same.
+// failed records that a step has failed. The state is read again in any case: a task may fail and
+// have done its work all the same.
 func (r *run) failed(o *object, s plan.Step, err error) {
 	r.e.observer.Doubt(s.Action)
 	f := act.Judge(err)
@@ -46,14 +46,13 @@ func (r *run) failed(o *object, s plan.Step, err error) {
 	r.stepFailed(o, s, task, f, f.Class == act.Lost || listed)
 }
 
-// noteFailure notes a failure of an object. Its next plan waits until it may be tried
-// again.
+// noteFailure records a failure of an object. Its next plan waits until it may be retried.
 func (r *run) noteFailure(o *object, what string, f act.Failure) {
 	r.stepFailed(o, plan.Step{What: what}, "", f, false)
 }
 
-// stepFailed notes that a step failed; lost: it isn't tried again before the lists
-// were looked at.
+// stepFailed records that a step failed; lost: it isn't retried before the lists were read
+// again.
 func (r *run) stepFailed(o *object, s plan.Step, task string, f act.Failure, lost bool) {
 	r.e.mu.Lock()
 	noted := r.e.memory.fail(o.part.standing, o.owner.Key, s.What, f, lost, time.Now())
@@ -65,7 +64,7 @@ func (r *run) stepFailed(o *object, s plan.Step, task string, f act.Failure, los
 	r.emit(o, e)
 }
 
-// failure is what failed lately of an object.
+// failure returns the last failure of an object.
 func (r *run) failure(o *object) (model.Failure, bool) {
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()
@@ -79,15 +78,15 @@ func (e *Engine) succeed(of *standing, key model.Key, what string) {
 	of.succeed(key, what)
 }
 
-// retryAll lets all that failed of an object be tried anew.
+// retryAll forgets an object's failures, so that everything is retried at once.
 func (r *run) retryAll(o *object) {
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()
 	o.part.standing.retryAll(o.owner.Key)
 }
 
-// reconsider lets templates be tried again on nodes where they couldn't be made a while ago: an
-// object of the part has no other place left.
+// reconsider retries templates on nodes where they couldn't be made a while ago: an object of the
+// part has no other node left.
 func (r *run) reconsider(part *part) {
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()

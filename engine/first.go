@@ -19,8 +19,8 @@ const (
 	firstPeriod = time.Second
 )
 
-// later leaves those of some objects for later that were never planned and that there seems to
-// be nothing to do for, if there are many.
+// later returns the objects to plan now. If many objects were never planned, those for which the
+// lists show nothing to do are put off.
 func (r *run) later(due []*object) (now []*object) {
 	first := map[*part][]*object{}
 	many := 0
@@ -57,7 +57,7 @@ func (r *run) later(due []*object) (now []*object) {
 	return now
 }
 
-// seemReady are those of some objects that there is nothing to do for by the lists alone.
+// seemReady returns the objects for which the lists show nothing to do.
 func (r *run) seemReady(p *part, list []*object) (ready []*object) {
 	want := p.want.For(keysOf(list)...)
 	want.Quick, want.Unheard = true, true
@@ -73,8 +73,8 @@ func (r *run) seemReady(p *part, list []*object) (ready []*object) {
 	return ready
 }
 
-// readMore plans some of the objects that were left for later, and finds out when the next
-// follow.
+// readMore plans some of the objects that were put off, and calls by with the time of the next
+// ones.
 func (r *run) readMore(now time.Time, by func(time.Time)) {
 	if len(r.live.unread) == 0 || !r.able() {
 		return
@@ -91,8 +91,7 @@ func (r *run) readMore(now time.Time, by func(time.Time)) {
 	by(r.live.more)
 }
 
-// unknownAgain notes that nothing is known of the objects that were left for later, since
-// Proxmox can't be asked.
+// unknownAgain resets the objects that were put off, since Proxmox can't be asked.
 func (r *run) unknownAgain() {
 	for _, o := range r.live.unread {
 		if o.phase == unread {

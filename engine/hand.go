@@ -20,8 +20,8 @@ func (e *Engine) ByHand(ctx context.Context) *Hand {
 	return &Hand{e: e, tasks: e.actor.Watch(ctx)}
 }
 
-// Do does an action to a guest, and waits for the end of its task. An action that isn't for people is
-// refused, see [model.Facts], and so is one whose VMID has another guest by now: by its name or, if its
+// Do carries out an action on a guest, and waits for the end of its task. It refuses actions that aren't
+// for people, see [model.Facts], and those whose VMID has another guest by now: by its name or, if its
 // marker was read, by its owner.
 func (h *Hand) Do(ctx context.Context, g *model.Guest, action model.Action) error {
 	var known act.Known

@@ -10,7 +10,7 @@ import (
 // Disks that Proxmox has left go by steps of plans. What tasks of other processes have left shows in
 // the lists, when nothing else may have to be planned.
 
-// noticeLeft plans what tasks of other processes have left, if lists have shown such.
+// noticeLeft plans the removal of what tasks of other processes have left, if the lists show such tasks.
 func (r *run) noticeLeft() {
 	found := false
 	r.e.observer.View(func(have *model.Observed) {
@@ -32,8 +32,8 @@ func (r *run) noticeLeft() {
 	}
 }
 
-// cleans reports whether leftovers of others are cleaned up for a part: in a session only for parts that
-// want something, which includes consent.
+// cleans reports whether a part cleans up what others' tasks have left: in a session only parts with
+// objects, whose callers have agreed to it.
 func (r *run) cleans(p *part) bool { return r.live == nil || len(p.objects) > 0 }
 
 // nameLeft names the disks that are still there when a run ends that has seen them being left: nothing

@@ -30,10 +30,10 @@ type trouble struct {
 
 var errNotLooked = errors.New("nothing was looked at yet")
 
-// early reports whether nothing was looked at yet, so that there is nothing to report.
+// early reports whether nothing was read yet, so that there is no trouble to report.
 func (t *trouble) early() bool { return t != nil && errors.Is(t.err, errNotLooked) }
 
-// wait is what objects wait for meanwhile.
+// wait returns what all objects wait for during the trouble.
 func (t *trouble) wait() *plan.Wait {
 	if other := (*observe.OtherProxmoxError)(nil); errors.As(t.err, &other) {
 		return &plan.Wait{Reason: model.WaitOther, Text: other.Error()}
@@ -55,7 +55,7 @@ const restPeriod = 20 * time.Second
 // changed something meanwhile that can't be seen from here.
 const hardPause = 5 * time.Minute
 
-// suspend notes that nothing can be done at present.
+// suspend records that nothing can be done at present.
 func (r *run) suspend(err error) {
 	if act.Judge(err).Class == act.Stopped {
 		return
@@ -71,9 +71,9 @@ func (r *run) suspend(err error) {
 	r.listBy(time.Now().Add(r.listPause))
 }
 
-// resume goes on after trouble: what failed meanwhile failed because of it. What was up
-// to date before may not be any more, so every object is compared with what there is now,
-// and is reported anew once its state is known.
+// resume continues after trouble. Failures meanwhile are ascribed to it and forgotten. Objects that
+// were up to date may have drifted, so every object is compared with Proxmox again, and is
+// reported anew once its state is known.
 func (r *run) resume() {
 	if r.live == nil || r.live.trouble == nil {
 		return
@@ -100,7 +100,7 @@ func (r *run) reportTrouble() {
 	}
 }
 
-// reportTo does so to one caller.
+// reportTo reports the trouble, or its end, to one caller.
 func (r *run) reportTo(p *part) {
 	if p.opts.Trouble == nil {
 		return
@@ -112,7 +112,7 @@ func (r *run) reportTo(p *part) {
 	p.opts.Trouble(nil, time.Now())
 }
 
-// keepWatch looks at everything when it is time, and finds out when that is next.
+// keepWatch observes everything when it is time, and calls by with the next time.
 func (r *run) keepWatch(now time.Time, by func(time.Time)) {
 	if r.live.trouble != nil {
 		return // the next list that succeeds ends it
@@ -127,9 +127,9 @@ func (r *run) keepWatch(now time.Time, by func(time.Time)) {
 	by(r.live.next)
 }
 
-// round looks at the whole cluster, and closer at some guests in turn: somebody may have
-// changed a config in a way that the lists don't show, or a guest may have got another
-// address. What can't be read now can be later.
+// round reads the lists, and in turn the configs and an agent of a few guests: somebody may have
+// changed a config in a way that the lists don't show, or a guest may have another address. What
+// can't be read now is read in a later round.
 func (r *run) round() {
 	r.listing = true
 	guests, within := r.restingGuests()
@@ -166,8 +166,8 @@ func (r *run) round() {
 	})
 }
 
-// nextAgent is the guest whose agent is asked in this round: those that run and
-// whose addresses matter take turns, also while a change of them waits for a person. 0: nobody wants to know.
+// nextAgent returns the guest whose agent is asked in this round; 0: none. Running guests whose
+// addresses matter take turns, also while a change of them waits for a person.
 func (r *run) nextAgent() (vmid int) {
 	r.e.observer.View(func(have *model.Observed) {
 		for range r.order {
@@ -186,7 +186,7 @@ func (r *run) nextAgent() (vmid int) {
 	return vmid
 }
 
-// drift finds out what isn't up to date any more.
+// drift compares objects that were up to date with what is known now, and plans those that have drifted.
 func (r *run) drift() {
 	for _, part := range r.parts {
 		r.driftOf(part)
@@ -214,13 +214,13 @@ func (r *run) driftOf(part *part) {
 	}
 }
 
-// othersWork reports whether somebody works on a guest, a backup perhaps. One that is
-// up to date stays so meanwhile; what comes of it is seen later.
+// othersWork reports whether somebody else works on a guest, such as a backup. A guest that is up to
+// date stays so meanwhile; the result is observed later.
 func othersWork(w *plan.Wait) bool {
 	return w != nil && (w.Reason == model.WaitTask || w.Reason == model.WaitLock)
 }
 
-// tryAgain is when an object is tried again that fails each time; zero: never.
+// tryAgain returns when an object is retried after a failure; zero: never.
 func (r *run) tryAgain(f model.Failure) time.Time {
 	switch {
 	case !f.Hard:
@@ -231,7 +231,7 @@ func (r *run) tryAgain(f model.Failure) time.Time {
 	return time.Time{}
 }
 
-// claimError is a failure to remember something before it is done.
+// claimError is a failure to store a VMID before a guest is created under it.
 type claimError struct {
 	vmid int
 	err  error
@@ -240,8 +240,7 @@ type claimError struct {
 func (e *claimError) Error() string { return fmt.Sprintf("note down VMID %d: %v", e.vmid, e.err) }
 func (e *claimError) Unwrap() error { return e.err }
 
-// claim has it written down which VMID an object gets, before something is made
-// under it.
+// claim stores the VMID of an object, before a guest is created under it.
 func (r *run) claim(o *object, a model.Action, at plan.Object) error {
 	if o.part.opts.Claim == nil || !model.FactsOf(a).Makes {
 		return nil

@@ -24,12 +24,12 @@ type question struct {
 	begin func() (ask func(context.Context) error)
 }
 
-// plainly asks a question that needs nothing before.
+// plainly wraps a question that needs no preparation.
 func plainly(ask func(context.Context) error) func() func(context.Context) error {
 	return func() func(context.Context) error { return ask }
 }
 
-// questions takes a look apart.
+// questions returns the single questions of a look.
 func (e *Engine) questions(l plan.Look) []question {
 	var list []question
 	about := func(vmid int, what string, begin func() func(context.Context) error) {
@@ -85,7 +85,7 @@ func (e *Engine) questions(l plan.Look) []question {
 	return list
 }
 
-// read reads all of it, side by side, and what else is asked.
+// read reads everything in a look, and answers further questions, side by side.
 func (e *Engine) read(ctx context.Context, l plan.Look, more ...question) error {
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -109,8 +109,8 @@ func (e *Engine) Learn(ctx context.Context, l plan.Look) error {
 	return e.reconnecting(ctx, func() error { return e.read(ctx, l) })
 }
 
-// look reads what an object's plan needs to know. What is being read for somebody
-// else already isn't read again.
+// look reads the facts that an object's plan lacks. Facts that are being read for another object
+// aren't requested twice.
 func (r *run) look(o *object, l plan.Look) {
 	if o.looks++; o.looks > maxLooks {
 		o.looks = 0
@@ -156,8 +156,8 @@ type unanswered struct {
 	err  error
 }
 
-// lookedInVain records what couldn't be read for an object, in an order that doesn't depend on the order of
-// answers: the last is reported.
+// lookedInVain records what couldn't be read for an object. The order is that of the names, not that of
+// the answers, since the last failure is reported.
 func (r *run) lookedInVain(o *object) {
 	slices.SortFunc(o.unanswered, func(a, b unanswered) int { return strings.Compare(a.what, b.what) })
 	for _, u := range o.unanswered {
@@ -166,7 +166,7 @@ func (r *run) lookedInVain(o *object) {
 	o.unanswered = nil
 }
 
-// lookFailed notes that something couldn't be read; vmid is the guest that it is about, or 0.
+// lookFailed records that something couldn't be read; vmid is the guest that it is about, or 0.
 func (r *run) lookFailed(o *object, what string, vmid int, err error) {
 	f := act.Judge(err)
 	switch f.Class {
@@ -194,7 +194,7 @@ func (r *run) outdated(f model.Failure) bool {
 	return f.Unread && f.Guest != 0 && r.e.observer.Touched(f.Guest, f.At)
 }
 
-// touched are the guests that were touched since something failed.
+// touched returns the guests that were touched since something failed.
 func (r *run) touched(f model.Failure, vmids []int) []int {
 	return slices.DeleteFunc(slices.Clone(vmids), func(vmid int) bool { return !r.e.observer.Touched(vmid, f.At) })
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// memory is what the engine knows beside what Proxmox shows: which guests are
-// being made, and what has failed lately. Losing it loses nothing but time.
+// memory is what the engine knows beside the observed state: which guests are being made, and what
+// has failed lately. A process that loses it loses only time.
 type memory struct {
 	placed  map[int]model.Placement      // their memory counts as taken
 	spots   map[model.Owner]int          // the same by owner
@@ -46,7 +46,7 @@ func (m *memory) expire(now time.Time) {
 	}
 }
 
-// displace forgets that a guest is being made.
+// displace removes the placement of an owner's guest, and returns it.
 func (m *memory) displace(owner model.Owner) (was model.Placement, vmid int) {
 	vmid = m.spots[owner]
 	was = m.placed[vmid]
@@ -55,13 +55,13 @@ func (m *memory) displace(owner model.Owner) (was model.Placement, vmid int) {
 	return was, vmid
 }
 
-// place notes that a guest is being made.
+// place records that a guest is being made.
 func (m *memory) place(vmid int, p model.Placement) {
 	m.placed[vmid] = p
 	m.spots[p.Owner] = vmid
 }
 
-// begin notes that Proxmox has begun to make a guest.
+// begin records that Proxmox has begun to make a guest.
 func (m *memory) begin(vmid int) {
 	if p, ok := m.placed[vmid]; ok {
 		p.Begun = true
@@ -69,7 +69,7 @@ func (m *memory) begin(vmid int) {
 	}
 }
 
-// leave notes that Proxmox goes on with a task that makes a guest, and that we don't follow it any more.
+// leave records that a task which makes a guest continues in Proxmox, and isn't followed any more.
 func (m *memory) leave(owner model.Owner, a model.Action, task string) {
 	if model.FactsOf(a).Makes {
 		m.begun[owner] = model.Begun{VMID: a.Guest(), Task: task}
@@ -88,7 +88,7 @@ func (m *memory) replace(p plan.Object, was model.Placement, at int) {
 	}
 }
 
-// keep notes the addresses of a guest that is destroyed because it is made anew.
+// keep records the addresses of a guest that is destroyed to be recreated.
 func (m *memory) keep(p plan.Object) {
 	if plan.Replaces(p) && len(p.Addresses) > 0 {
 		m.kept[p.Owner] = p.Addresses
@@ -100,14 +100,14 @@ func makes(p plan.Object) bool {
 	return slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return model.FactsOf(s.Action).Makes })
 }
 
-// awaitsImage reports whether a guest waits for its image on the node that it was placed on.
-// Others have to count with it there.
+// awaitsImage reports whether a guest waits for its image on the node that it was placed on. Its
+// memory counts as taken there.
 func awaitsImage(p plan.Object) bool {
 	return p.Awaits != model.Key{}
 }
 
-// bind notes on which node a guest waits for which template: it stays with that choice until it is
-// made, so that the image isn't made on one node after the other.
+// bind records on which node a guest waits for which template. The choice holds until the guest is
+// made, so that the image isn't made on one node after another.
 func (m *standing) bind(key model.Key, p plan.Object) {
 	switch {
 	case awaitsImage(p):
@@ -123,14 +123,14 @@ type request struct {
 	at   time.Time
 }
 
-// lose notes that the answer to a request was lost that makes something for an object.
+// lose records a request whose answer was lost and that creates something for an object.
 func (m *memory) lose(owner model.Owner, s plan.Step, now time.Time) {
 	if model.FactsOf(s.Action).Adds {
 		m.lost[owner] = request{s.What, now}
 	}
 }
 
-// coming are the requests that Proxmox may still carry out, or may have carried out since the
+// coming returns the requests that Proxmox may still carry out, or may have carried out since the
 // lists were asked for.
 func (m *memory) coming(listed time.Time) map[model.Owner]string {
 	var all map[model.Owner]string

@@ -7,7 +7,7 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// object is something that is wanted, and how far it has come.
+// object is one wanted object in a run, with its present plan and progress.
 type object struct {
 	n       int // place in the order
 	part    *part
@@ -69,7 +69,7 @@ const (
 // pending reports whether an object in this phase is still to be brought up to date.
 func (p phase) pending() bool { return p != done && p != dropped }
 
-// opened is the phase when what was never planned is planned.
+// opened returns the next phase of an object that is planned for the first time.
 func (p phase) opened() phase {
 	if p == fresh || p == unread {
 		return open
@@ -77,7 +77,7 @@ func (p phase) opened() phase {
 	return p
 }
 
-// doubted is the phase when an object that was up to date may not be any more.
+// doubted returns the next phase of an object that may have drifted.
 func (p phase) doubted() phase {
 	if p == done {
 		return recheck
@@ -85,7 +85,7 @@ func (p phase) doubted() phase {
 	return p
 }
 
-// renewed is the phase when something else is wanted than before.
+// renewed returns the next phase of an object whose wanted state has changed.
 func (p phase) renewed() phase {
 	if p == fresh || p == unread {
 		return p
@@ -93,7 +93,7 @@ func (p phase) renewed() phase {
 	return open
 }
 
-// reported is the phase when an event has said anything but that the object is up to date.
+// reported returns the next phase after an event other than Ready.
 func (p phase) reported() phase {
 	if p == recheck {
 		return open
@@ -110,7 +110,7 @@ const (
 	outdated                // something else is wanted since the plan was made
 )
 
-// after is how a plan goes on after one more of its steps.
+// after returns how a plan goes on after one more of its steps; confirmed: Proxmox' answer proves the result.
 func (w onward) after(confirmed bool) onward {
 	switch {
 	case w == outdated:
@@ -121,7 +121,7 @@ func (w onward) after(confirmed bool) onward {
 	return lookFirst
 }
 
-// waiting is what an object waits for.
+// waiting is what an object waits for, and since when.
 type waiting struct {
 	reason model.Reason // "": for nothing
 	said   string       // in which words an event has said so; "": not yet
@@ -144,10 +144,10 @@ func (o *object) planned(p plan.Object) {
 	o.plan, o.begun, o.did, o.onward, o.wait.retry = p, map[int]bool{}, map[int]bool{}, lookFirst, time.Time{}
 }
 
-// underWay reports whether something was done for it.
+// underWay reports whether a step was done for the object.
 func (o *object) underWay() bool { return len(o.again) > 0 }
 
-// following are the steps of the present plan that can be done now.
+// following returns the steps of the present plan that can be done now.
 func (o *object) following() []plan.Step {
 	var next []plan.Step
 	for _, s := range o.plan.Steps {
@@ -162,7 +162,7 @@ func (o *object) following() []plan.Step {
 	return next
 }
 
-// doing are the steps that are under way for an object.
+// doing returns the steps that are under way for an object.
 func (o *object) doing() (steps []plan.Step) {
 	for _, s := range o.plan.Steps {
 		if o.begun[s.N] && !o.did[s.N] {
@@ -172,7 +172,7 @@ func (o *object) doing() (steps []plan.Step) {
 	return steps
 }
 
-// repeated counts how often a step was done for the same reason, with this time.
+// repeated counts a step, and returns how often it was done for the same reason.
 func (o *object) repeated(s plan.Step) int {
 	if o.again == nil {
 		o.again = map[string]int{}

@@ -81,13 +81,13 @@ func (r *run) leave(p *part) {
 	r.released(p)
 }
 
-// called notes that a call of a part has ended.
+// called records that a call of a part has ended.
 func (r *run) called(p *part) {
 	p.calls--
 	r.released(p)
 }
 
-// released says that nothing is in flight any more for a caller that has left.
+// released closes a part's done channel when its caller has left and nothing is in flight.
 func (r *run) released(p *part) {
 	if p.left && p.calls == 0 {
 		select {

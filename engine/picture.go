@@ -38,8 +38,8 @@ func (pic *Picture) take() bool {
 	return true
 }
 
-// turns are the guests whose turn it is, of some. It goes by their VMIDs, and not by who asks first: so pictures that go on
-// one after another come to all guests, in whichever order they are asked for.
+// turns returns those of some guests whose turn it is. The turn goes by VMIDs, not by who asks first, so that successive
+// pictures cover all guests, in whichever order plans are made.
 func (pic *Picture) turns(ids []int) map[int]bool {
 	turn := map[int]bool{}
 	slices.Sort(ids)
@@ -83,7 +83,7 @@ func (e *Engine) planAsOf(ctx context.Context, want model.Desired, pic *Picture,
 // aFewPowers is how many guests are asked one by one whether they run; of more, their nodes are asked for lists.
 const aFewPowers = 3
 
-// seemUpToDate are the machines that there is nothing to do for by the lists alone.
+// seemUpToDate returns the machines for which the lists show nothing to do.
 func (e *Engine) seemUpToDate(want model.Desired, known *standing) (list []plan.Object) {
 	want.Quick, want.Foresee, want.Unheard = true, true, true
 	want = e.seal(want)
@@ -100,7 +100,7 @@ func (e *Engine) seemUpToDate(want model.Desired, known *standing) (list []plan.
 	return list
 }
 
-// unread are those of the machines that are planned for and that the lists are enough for.
+// unread returns those of some machines whose configs aren't read for this picture.
 func (e *Engine) unread(list []plan.Object, want model.Desired, pic *Picture) (left []plan.Object) {
 	ids := e.tagged(want) // all of them, so that whoever asks again within the picture gets the same answer
 	many := pic.Few >= 0 && len(ids) > pic.Few
@@ -117,7 +117,7 @@ func (e *Engine) unread(list []plan.Object, want model.Desired, pic *Picture) (l
 	return left
 }
 
-// marked are all guests that tags call somebody's.
+// marked returns all guests with an owner's tag.
 func (e *Engine) marked() (ids []int) {
 	e.observer.View(func(have *model.Observed) {
 		for id, g := range have.Guests {
@@ -129,7 +129,7 @@ func (e *Engine) marked() (ids []int) {
 	return ids
 }
 
-// tagged are the guests whose tags say that they are of machines that are planned for.
+// tagged returns the guests with the tags of machines that are planned.
 func (e *Engine) tagged(want model.Desired) (ids []int) {
 	e.observer.View(func(have *model.Observed) {
 		for _, v := range want.VMs {
@@ -144,7 +144,7 @@ func (e *Engine) tagged(want model.Desired) (ids []int) {
 	return ids
 }
 
-// refreshSince has the lists read since a time.
+// refreshSince reads the lists again if they were read before a time.
 func (e *Engine) refreshSince(ctx context.Context, since time.Time) error {
 	return e.observer.Refresh(ctx, max(0, time.Since(since).Truncate(time.Millisecond)))
 }

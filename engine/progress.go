@@ -9,7 +9,7 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// copies reports whether an action takes long and its task says how far it is.
+// copies reports whether an action copies data, so that its task reports progress.
 func copies(a model.Action) bool {
 	switch a := a.(type) {
 	case model.Clone:
@@ -20,14 +20,14 @@ func copies(a model.Action) bool {
 	return model.FactsOf(a).Copies
 }
 
-// A copy is asked how far it is once in a period, which is longer while there are
-// many.
+// The progress of a copy is polled once in a period, which is longer while there are many
+// copies.
 const (
 	progressPeriod = 2 * time.Second
 	progressMany   = 8
 )
 
-// passing reports how far an action is that passes data through this process, by whole percents.
+// passing returns a function that reports the progress of an action which passes data through this process, in whole percents.
 func (r *run) passing(o *object, s plan.Step) func(float64) {
 	if !r.opts.Progress {
 		return nil
@@ -46,7 +46,7 @@ func (r *run) passing(o *object, s plan.Step) func(float64) {
 	}
 }
 
-// watchProgress reports how far a copy is, until stop.
+// watchProgress reports the progress of a copy until stop is called.
 func (r *run) watchProgress(o *object, s plan.Step, task string) (stop func()) {
 	if !r.opts.Progress || !copies(s.Action) {
 		return func() {}

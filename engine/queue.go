@@ -38,7 +38,7 @@ func (p *Party) Queue(planned plan.Plan) {
 	p.doubtAll()
 }
 
-// unqueue notes that a guest was restarted or replaced, or isn't to be any more.
+// unqueue removes a guest that was restarted or replaced, or isn't to be any more.
 func (p *Party) unqueue(key model.Key) {
 	at := slices.IndexFunc(p.queue, func(q queued) bool { return q.key == key })
 	if at < 0 {
@@ -53,12 +53,12 @@ func (p *Party) unqueue(key model.Key) {
 	}
 }
 
-// earlier are the parties that have joined the budget before.
+// earlier returns the parties that have joined the budget before.
 func (p *Party) earlier() []*Party {
 	return p.budget.parties[:max(0, slices.Index(p.budget.parties, p))]
 }
 
-// ahead are the guests of a group that others are to restart or to replace first.
+// ahead returns the guests of a group that others are to restart or to replace first.
 func (p *Party) ahead(group string) (keys []model.Key) {
 	for _, other := range p.earlier() {
 		for _, q := range other.queue {
@@ -78,7 +78,7 @@ func (p *Party) queues() bool {
 // attending reports whether the party is one of [Engine.Attend].
 func (p *Party) attending() bool { return p != nil && p.attends != nil }
 
-// partyOf is with whom guests are counted; nil: alone.
+// partyOf returns the party with whose guests others are counted; nil: there are no others.
 func (m *standing) partyOf() *Party {
 	if m == nil {
 		return nil
@@ -117,7 +117,7 @@ func PlanTogether(ctx context.Context, all []Together, since time.Time) (plans [
 	return plans, 0, nil
 }
 
-// leave ends what [Engine.Attend] has begun.
+// leave ends the attendance that [Engine.Attend] has begun.
 func (e *Engine) leave(p *Party) {
 	p.Leave()
 	e.mu.Lock()

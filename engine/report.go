@@ -51,7 +51,7 @@ func (r Report) Late() bool {
 	})
 }
 
-// outcome is how far an object has come.
+// outcome returns the outcome of an object as of now.
 func (r *run) outcome(o *object) Outcome {
 	p := o.plan
 	out := Outcome{Owner: o.owner, Version: o.version, VMID: p.VMID, Node: p.Node, Wait: p.Wait, Refused: p.Refused, Notes: p.Notes, Templates: p.Templates, Awaits: p.Awaits, Since: o.wait.since, State: StateWaiting}
@@ -111,7 +111,7 @@ func (r *run) outcome(o *object) Outcome {
 	return out
 }
 
-// names are what some steps do.
+// names returns the names of some steps, in one line.
 func names(steps []plan.Step) string {
 	list := make([]string, len(steps))
 	for i, s := range steps {
@@ -120,18 +120,18 @@ func names(steps []plan.Step) string {
 	return strings.Join(list, ", ")
 }
 
-// repeats reports whether a step that is called so is among some.
+// repeats reports whether a step of that name is among some.
 func repeats(steps []plan.Step, what string) bool {
 	return slices.ContainsFunc(steps, func(s plan.Step) bool { return s.What == what })
 }
 
-// sight is how a guest was seen.
+// sight is a guest's status and addresses at some time.
 type sight struct {
 	status    model.Status
 	addresses []netip.Prefix
 }
 
-// sight is how an object's guest is seen now.
+// sight returns the present status and addresses of an object's guest.
 func (r *run) sight(o *object) (s sight) {
 	r.e.observer.View(func(have *model.Observed) {
 		if g := have.Guests[o.plan.VMID]; g != nil {
@@ -141,8 +141,8 @@ func (r *run) sight(o *object) (s sight) {
 	return s
 }
 
-// recallSight takes over how a guest was when it became ready, where lists have brought
-// doubts since: they are late, and nobody has looked again.
+// recallSight fills in the status and addresses that a guest had when it became ready, where later
+// lists, which may be stale, have put them in doubt.
 func recallSight(out *Outcome, s sight) {
 	if out.Status == model.StatusUnknown {
 		out.Status = s.status
@@ -152,8 +152,8 @@ func recallSight(out *Outcome, s sight) {
 	}
 }
 
-// lookBack looks whether the guests of objects that aren't ready in the end run, where
-// something that failed has brought doubts.
+// lookBack reads the status of guests whose objects aren't ready in the end, where a failure has
+// put it in doubt.
 func (r *run) lookBack() {
 	var doubtful []int
 	for _, o := range r.order {
@@ -166,7 +166,7 @@ func (r *run) lookBack() {
 
 func failureText(f model.Failure) string { return f.What + " failed: " + f.Text }
 
-// refused waits for somebody to agree to a step.
+// refused returns the wait for a person's consent to a step.
 func refused(r plan.Refusal) *plan.Wait {
 	w := &plan.Wait{Reason: model.WaitRefused, Text: r.What + " isn't done", Do: model.Advice{Do: r.Allow}}
 	if r.Late {

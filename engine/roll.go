@@ -9,7 +9,7 @@ import (
 // ready again: what Proxmox shows is late, and between the planning and the call nothing shows
 // it. For everything else, and for other processes, Proxmox shows it.
 
-// underWay are the guests that are restarted or replaced.
+// underWay returns the guests that are restarted or replaced.
 func (m *standing) underWay() map[model.Key]bool {
 	if len(m.rolling) == 0 {
 		return nil
@@ -21,9 +21,9 @@ func (m *standing) underWay() map[model.Key]bool {
 	return all
 }
 
-// grant notes that an object's new plan restarts or replaces its guest, or that it doesn't
-// any more, unless that has begun. False: somebody else has begun something meanwhile, so it
-// has to be planned again.
+// grant records that an object's new plan restarts or replaces its guest, or that it doesn't any
+// more, unless that has begun. It reports false if another party has begun something meanwhile:
+// then the object has to be planned again.
 func (m *standing) grant(p plan.Object, v model.VM, groups []string) bool {
 	begun, known := m.rolling[p.Owner.Key]
 	switch disrupts := p.Look.Empty() && p.Disrupts(v); {
@@ -40,14 +40,14 @@ func (m *standing) grant(p plan.Object, v model.VM, groups []string) bool {
 	return true
 }
 
-// unroll notes that a guest isn't restarted or replaced any more.
+// unroll records that a guest isn't restarted or replaced any more.
 func (m *standing) unroll(key model.Key) {
 	delete(m.rolling, key)
 	m.party.release(key)
 }
 
-// grant notes which of the objects that were planned just now are restarted or replaced. It
-// returns those that can be gone on with.
+// grant records which of the objects that were planned just now are restarted or replaced. It
+// returns the objects whose plans may be carried out.
 func (r *run) grant(due []*object) (granted []*object) {
 	r.e.mu.Lock()
 	defer r.e.mu.Unlock()
@@ -62,7 +62,7 @@ func (r *run) grant(due []*object) (granted []*object) {
 	return granted
 }
 
-// rolls notes that a step is done that restarts or replaces a guest.
+// rolls records that a step which restarts or replaces a guest begins.
 func (r *run) rolls(o *object, s plan.Step) {
 	v, ok := o.part.want.VM(o.owner.Key)
 	if !ok || !(plan.Object{Steps: []plan.Step{s}}).Disrupts(v) {
@@ -73,7 +73,7 @@ func (r *run) rolls(o *object, s plan.Step) {
 	o.part.standing.rolling[o.owner.Key] = true
 }
 
-// rolled notes that a guest is ready, and plans those that wait for it.
+// rolled records that a guest is ready, and plans the objects that wait for it.
 func (r *run) rolled(o *object) {
 	r.e.mu.Lock()
 	o.part.standing.unroll(o.owner.Key)
@@ -81,7 +81,7 @@ func (r *run) rolled(o *object) {
 	r.rollOn()
 }
 
-// rollOn plans those that wait for others to be ready.
+// rollOn plans the objects that wait for other guests of their rollout group.
 func (r *run) rollOn() {
 	for other := range r.waiting {
 		if other.wait.reason == model.WaitRollout {

@@ -11,9 +11,8 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// run is one convergence. All that is decided is decided in one goroutine, the
-// loop; calls to Proxmox are made in others, which hand their results to the
-// loop.
+// run is one convergence. All decisions are made in one goroutine, the loop; calls to Proxmox are
+// made in others, which post their results to the loop.
 type run struct {
 	e     *Engine
 	ctx   context.Context
@@ -85,7 +84,7 @@ func (e *Engine) Converge(ctx context.Context, want model.Desired, opts Options)
 	return r.report(), err
 }
 
-// begin plans everything once, so that there is an object for each part of it.
+// begin plans everything once, so that each planned object has an object in the run.
 func (r *run) begin() {
 	for _, part := range r.parts {
 		for _, p := range r.e.plan(part.want.All(), part.standing).Objects {
@@ -95,7 +94,7 @@ func (r *run) begin() {
 	}
 }
 
-// add starts looking after an object.
+// add adds an object to the run, and plans it.
 func (r *run) add(part *part, p plan.Object) {
 	if part.objects[p.Owner.Key] != nil || p.Owner.Key == model.Leftovers && !r.cleans(part) {
 		return
@@ -107,7 +106,7 @@ func (r *run) add(part *part, p plan.Object) {
 	r.due[o] = true
 }
 
-// loop decides, until there is nothing left to decide.
+// loop plans and starts steps until nothing is left to do.
 func (r *run) loop() error {
 	for {
 		r.drain()
@@ -134,10 +133,10 @@ func (r *run) loop() error {
 	}
 }
 
-// able reports whether something can be done at all.
+// able reports whether Proxmox can be worked on at present.
 func (r *run) able() bool { return r.live == nil || r.live.trouble == nil }
 
-// sleep waits until there is something to decide.
+// sleep waits until something is posted, the time has come, or the context has ended.
 func (r *run) sleep(next time.Time) {
 	var timer <-chan time.Time
 	if !next.IsZero() {
@@ -152,7 +151,7 @@ func (r *run) sleep(next time.Time) {
 	}
 }
 
-// post hands something to the loop. It may be called from anywhere.
+// post queues a function for the loop. It may be called from any goroutine.
 func (r *run) post(fn func()) {
 	r.mu.Lock()
 	r.posted = append(r.posted, fn)
@@ -163,7 +162,7 @@ func (r *run) post(fn func()) {
 	}
 }
 
-// drain does what was posted.
+// drain calls the posted functions.
 func (r *run) drain() {
 	for {
 		r.mu.Lock()
@@ -179,7 +178,7 @@ func (r *run) drain() {
 	}
 }
 
-// call makes a call in a goroutine of its own; then is run by the loop.
+// call calls ask in a goroutine of its own; the loop calls the function that it returns.
 func (r *run) call(ask func() (then func())) {
 	r.inFlight++
 	go func() {
@@ -191,7 +190,7 @@ func (r *run) call(ask func() (then func())) {
 	}()
 }
 
-// callIdle makes a call that doesn't count as work: nobody has to wait for its end.
+// callIdle is call for what doesn't count as work: a run may end meanwhile.
 func (r *run) callIdle(ask func() (then func())) {
 	r.idle++
 	r.call(func() func() {
@@ -203,8 +202,7 @@ func (r *run) callIdle(ask func() (then func())) {
 	})
 }
 
-// awaitCalls waits for the calls that are still under way. Their results still count:
-// they say what was done last.
+// awaitCalls waits for the calls that are still in flight. Their results still count for the report.
 func (r *run) awaitCalls() {
 	for r.inFlight > 0 {
 		r.drain()

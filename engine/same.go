@@ -11,7 +11,7 @@ import (
 // a site, for each set.
 var ErrSameKey = errors.New("this caller wants an object of that name for another owner, too")
 
-// distinct refuses two objects of one key: one of them would be forgotten without a word.
+// distinct returns an error if two objects have one key: one of them would be dropped silently.
 func distinct(want model.Desired) error {
 	seen := make(map[model.Key]bool, len(want.VMs)+len(want.Images)+len(want.Snapshots))
 	add := func(o model.Owner) error {

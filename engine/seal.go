@@ -6,7 +6,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// seal gives each secret that is wanted what stands for it in Proxmox.
+// seal adds to each wanted secret the mark that stands for it in Proxmox.
 func (e *Engine) seal(want model.Desired) model.Desired {
 	keys := e.actor.Keys()
 	want.VMs = slices.Clone(want.VMs)

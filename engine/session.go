@@ -122,7 +122,7 @@ func (s *Session) Recheck(owner model.Owner) {
 	})
 }
 
-// rewant takes over what is wanted now. What is the same as before isn't touched.
+// rewant replaces the wanted state of a part. Objects that are wanted as before aren't touched.
 func (r *run) rewant(p *part, want model.Desired, versions map[model.Key]int64) {
 	was := p.want
 	want = r.e.seal(want)
@@ -165,8 +165,8 @@ func (r *run) reorder() {
 	}
 }
 
-// each names all objects, in the order in which they are planned. Groups aren't among
-// them: what stands for several guests is found when there is something to do for it.
+// each calls do with the owner of each object, in the order in which they are planned. Groups aren't
+// among them: they get objects when there is something to do for them.
 func each(want model.Desired, do func(model.Owner)) {
 	for i := range want.Images {
 		if !want.Images[i].Lent {
@@ -204,7 +204,7 @@ func same(was, is *plan.Wanted, key model.Key) bool {
 	return known && old == snapshot
 }
 
-// renew plans an object anew; what failed may be tried again at once.
+// renew plans an object anew; what failed is retried at once.
 func (r *run) renew(o *object) {
 	o.phase, o.onward = o.phase.renewed(), outdated
 	o.again = nil
@@ -212,8 +212,8 @@ func (r *run) renew(o *object) {
 	r.due[o] = true
 }
 
-// drop stops looking after an object. Calls that are in flight for it end by
-// themselves, and nothing follows them.
+// drop removes an object from the run. Calls that are in flight for it end by themselves, and no
+// further ones are made.
 func (r *run) drop(o *object) {
 	o.phase, o.onward = dropped, outdated
 	if o.busy() {

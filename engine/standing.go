@@ -8,8 +8,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// standing is what the engine knows of the objects of one part beside what Proxmox
-// shows: what has failed lately, and which guests are being restarted.
+// standing is what the engine knows of one part's objects beside the observed state: what has
+// failed lately, and which guests are being restarted.
 type standing struct {
 	party   *Party             // nil: the guests are counted alone
 	rolling map[model.Key]bool // guests that are restarted or replaced; true: it has begun
@@ -32,8 +32,7 @@ func newStanding() *standing {
 	}
 }
 
-// limits say how often something that failed is tried in all, and how long the
-// pauses get.
+// limits has, for each class of failures, the number of tries and the longest pause between them.
 var limits = map[act.Class]struct {
 	tries int
 	pause time.Duration
@@ -57,11 +56,11 @@ const (
 	roomlessLast = 5 * time.Minute // an object that hasn't tried for so long is gone, or does something else
 )
 
-// noRoom counts the tries that failed for want of room, whichever node they were on:
-// the next try is often on another one.
+// noRoom is the key under which tries are counted that failed for lack of room: the next try is often on
+// another node.
 const noRoom = "find room"
 
-// fail notes that something of a part failed, and when it may be tried again.
+// fail records that something of a part failed, and when it may be retried.
 func (m *memory) fail(of *standing, key model.Key, what string, f act.Failure, lost bool, now time.Time) model.Failure {
 	t := try{key, what}
 	delete(of.full, key)
@@ -103,7 +102,7 @@ func (m *standing) roomless(now time.Time) (n int) {
 	return n
 }
 
-// backoff is the pause after the nth failure.
+// backoff returns the pause after the nth failure.
 func backoff(n int, first, most time.Duration) time.Duration {
 	pause := first
 	for range n - 1 {
@@ -114,7 +113,7 @@ func backoff(n int, first, most time.Duration) time.Duration {
 	return min(pause, most)
 }
 
-// succeed forgets that something failed.
+// succeed forgets the failures of a step.
 func (m *standing) succeed(key model.Key, what string) {
 	delete(m.tries, try{key, what})
 	delete(m.tries, try{key, noRoom})
@@ -122,7 +121,7 @@ func (m *standing) succeed(key model.Key, what string) {
 	delete(m.full, key)
 }
 
-// retryAll lets all that failed be tried anew: somebody has asked for it.
+// retryAll forgets all failures of an object, so that everything is retried at once.
 func (m *standing) retryAll(key model.Key) {
 	delete(m.ignored, key)
 	delete(m.failed, key)
@@ -134,8 +133,8 @@ func (m *standing) retryAll(key model.Key) {
 	}
 }
 
-// reconsider forgets that templates couldn't be made on nodes a while ago: machines went to other
-// nodes since, so that nothing was tried there, and somebody may have made room.
+// reconsider forgets that templates couldn't be made on nodes a while ago: machines went to other nodes
+// since, so that nothing was tried there, and there may be room by now.
 func (m *standing) reconsider(now time.Time) {
 	for key, f := range m.failed {
 		if _, _, copied := key.CopyOf(); copied && now.Sub(f.At) > hardPause {
@@ -147,7 +146,7 @@ func (m *standing) reconsider(now time.Time) {
 // ignoredFor is how long a guest that has ignored a shutdown isn't asked again.
 const ignoredFor = 24 * time.Hour
 
-// deaf are the objects whose guests have ignored a shutdown lately.
+// deaf returns the objects whose guests have ignored a shutdown lately.
 func (m *standing) deaf(now time.Time) map[model.Key]bool {
 	if len(m.ignored) == 0 {
 		return nil
@@ -163,14 +162,14 @@ func (m *standing) deaf(now time.Time) map[model.Key]bool {
 	return out
 }
 
-// ignored notes that a guest has ignored its shutdown.
+// ignored records that a guest has ignored its shutdown.
 func (e *Engine) ignored(of *standing, key model.Key) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	of.ignored[key] = time.Now()
 }
 
-// heard notes that a guest was stopped or started after all.
+// heard forgets that a guest has ignored a shutdown, when an action stops or starts it.
 func (e *Engine) heard(of *standing, key model.Key, action model.Action) {
 	if facts := model.FactsOf(action); facts.Boots || facts.Power == model.StatusStopped {
 		e.mu.Lock()

@@ -22,8 +22,8 @@ type view struct {
 	templates string
 }
 
-// tell reports the state of an object to its caller if it has changed. While the object is only
-// being looked at, or is about to be, nothing is reported.
+// tell reports the outcome of an object to its caller if it has changed. While facts are being read
+// for the object, or are about to be, nothing is reported.
 func (r *run) tell(o *object) {
 	looking := o.phase == unread && !o.away || o.reads > 0 || r.able() && (r.due[o] || r.asksAgain(o))
 	if o.part.opts.Changed == nil || o.phase == dropped || looking || r.live != nil && r.live.trouble.early() {
@@ -56,13 +56,13 @@ func (r *run) tell(o *object) {
 // changed: figures in it change all the time.
 const textPause = time.Minute
 
-// onlyText reports whether something waits for the same as before, in other words.
+// onlyText reports whether only the text has changed, as of a wait whose figures change.
 func (v view) onlyText(was view) bool {
 	was.text = v.text
 	return v == was && v.state != StateChanging
 }
 
-// looked reports what has changed after everything was looked at.
+// looked reports all changed outcomes after everything was observed.
 func (r *run) looked() {
 	r.tellAll()
 	for _, p := range r.parts {
@@ -72,7 +72,7 @@ func (r *run) looked() {
 	}
 }
 
-// tellAll reports the state of all objects that has changed.
+// tellAll reports all changed outcomes.
 func (r *run) tellAll() {
 	for _, o := range r.order {
 		r.tell(o)

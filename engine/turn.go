@@ -9,7 +9,7 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// turn plans all that is due, together, and does what can be done for each.
+// turn plans all objects that are due, together, and carries out each plan as far as possible now.
 func (r *run) turn() {
 	var due []*object
 	for o := range r.due {
@@ -51,7 +51,7 @@ func (r *run) turn() {
 	}
 }
 
-// planOnly plans some objects, those of each part for themselves.
+// planOnly plans some objects, those of each part separately.
 func (r *run) planOnly(due []*object) map[*object]plan.Object {
 	of := map[*part][]*object{}
 	for _, o := range due {
@@ -71,7 +71,7 @@ func (r *run) planOnly(due []*object) map[*object]plan.Object {
 	return all
 }
 
-// planPart plans some objects of a part, without the others as far as they don't matter.
+// planPart plans some objects of a part, together with those that their plans depend on.
 func (r *run) planPart(part *part, due []*object) map[model.Key]plan.Object {
 	e := r.e
 	e.mu.Lock()
@@ -112,13 +112,13 @@ func keysOf(objects []*object) []model.Key {
 	return keys
 }
 
-// vm is what is wanted of an object's guest.
+// vm returns what is wanted of an object's guest.
 func (r *run) vm(o *object) model.VM {
 	v, _ := o.part.want.VM(o.owner.Key)
 	return v
 }
 
-// dispatch does what an object's new plan says.
+// dispatch starts what an object's new plan says: reading, steps, a wait, or the end.
 func (r *run) dispatch(o *object) {
 	p := o.plan
 	look := p.Look
@@ -170,8 +170,8 @@ func tidies(steps []plan.Step) bool {
 	})
 }
 
-// unsure are the guests that are to be started or stopped by what the list says
-// alone: it may be late, so they are looked at first.
+// unsure returns the guests that steps start or stop by what the list alone shows. It may be stale, so
+// their status is read first.
 func (e *Engine) unsure(steps []plan.Step) []int {
 	var list []int
 	for _, s := range steps {
@@ -186,7 +186,7 @@ func (e *Engine) unsure(steps []plan.Step) []int {
 // changed by a call that can't be made to depend on it.
 const proofAge = 5 * time.Second
 
-// unproved are the guests whose configs must be read again before these steps:
+// unproved returns the guests whose configs must be read again before these steps:
 // they may have become somebody else's meanwhile.
 func (e *Engine) unproved(steps []plan.Step) []int {
 	var list []int
@@ -199,7 +199,7 @@ func (e *Engine) unproved(steps []plan.Step) []int {
 	return list
 }
 
-// announce emits once that there is something to do.
+// announce emits an event, once, that there is something to do.
 func (r *run) announce(o *object) {
 	if o.phase == announced {
 		return
@@ -215,7 +215,7 @@ func (r *run) announce(o *object) {
 	o.phase = announced
 }
 
-// finish is the end of an object that is up to date.
+// finish marks an object as up to date.
 func (r *run) finish(o *object) {
 	first := o.phase != recheck
 	o.phase, o.wait.reason, o.looks = done, "", 0
@@ -242,8 +242,8 @@ func (r *run) finish(o *object) {
 	r.wakeUsers(o)
 }
 
-// wakeUsers plans again what waits for this object: what is made from it, and,
-// when it is gone, what it was made from, which may go now.
+// wakeUsers plans the objects again that depend on o: those that are made from it and, when it is gone,
+// those that it was made from, which may be removed now.
 func (r *run) wakeUsers(o *object) {
 	waiting := o.part.want.Users(o.owner.Key)
 	if o.plan.Gone {

@@ -29,13 +29,13 @@ const (
 	verifyPause = 10 * time.Minute
 )
 
-// verifyShare is how many of so many guests are read in each restPeriod, if all are within a time.
+// verifyShare returns how many of some guests are read in each restPeriod, so that all are read within a time.
 func verifyShare(guests int, within time.Duration) int {
 	periods := max(1, int(within/restPeriod))
 	return min((guests+periods-1)/periods, maxVerify)
 }
 
-// restingGuests are those that nobody works on at present: all, and by within which time they are read again.
+// restingGuests returns the guests that no step works on: all of them, and by the period in which each is read again.
 func (r *run) restingGuests() (ids []int, within map[time.Duration][]int) {
 	seen := map[int]bool{}
 	within = map[time.Duration][]int{}
@@ -49,7 +49,7 @@ func (r *run) restingGuests() (ids []int, within map[time.Duration][]int) {
 	return ids, within
 }
 
-// nextConfigs are the guests whose configs are read in this round: those that seem to lack
+// nextConfigs returns the guests whose configs are read in this round: those that seem to lack
 // a disk, and those that were read the longest ago.
 func (r *run) nextConfigs(within map[time.Duration][]int) (ids []int) {
 	for _, period := range slices.Sorted(maps.Keys(within)) {
@@ -59,14 +59,13 @@ func (r *run) nextConfigs(within map[time.Duration][]int) (ids []int) {
 	return ids
 }
 
-// nextDisks asks for the disks of a storage that it is time for; nil: of none.
+// nextDisks returns a function that reads the disks of the storage whose turn it is; nil: none is due.
 func (r *run) nextDisks(guests []int) func(context.Context) error {
 	return r.e.observer.NextDisks(guests, verifyRound, missingPause)
 }
 
-// asksAgain reports whether the agent of an object that was ready is being asked anew,
-// since its guest was restarted or moved, and hasn't answered yet: whether it is still
-// ready is known in a moment.
+// asksAgain reports whether the guest of an object that was ready was restarted or moved, and its agent
+// is being asked again: whether it is still ready is known in a moment.
 func (r *run) asksAgain(o *object) (asks bool) {
 	if !o.asking || o.last.state != StateReady {
 		return false

@@ -11,8 +11,8 @@ import (
 	"github.com/proxplane/proxplane/plan"
 )
 
-// wait notes that nothing can be done for an object now, and sees to it that
-// somebody notices when that changes.
+// wait records that nothing can be done for an object now, and arranges for what ends the wait to be
+// noticed.
 func (r *run) wait(o *object, w *plan.Wait) {
 	if r.live != nil && o.phase == recheck && othersWork(w) {
 		o.phase, o.looks = done, 0
@@ -68,7 +68,7 @@ func (r *run) madeHere(o *object) bool {
 	})
 }
 
-// words are a text without its figures, which change all the time.
+// words returns a text without its figures, which change all the time.
 func words(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= '0' && c <= '9' || c == '.' {
@@ -81,8 +81,8 @@ func words(text string) string {
 // maxReopened bounds how often an object has others looked at again.
 const maxReopened = 5
 
-// reopen looks again at what an object waits for, where nothing more was to be done
-// for that: somebody else has touched it since, or another object has.
+// reopen compares the objects that an object is made from with Proxmox again, where nothing was left to
+// do for them: they may have changed since.
 func (r *run) reopen(o *object) {
 	for _, key := range o.part.want.Sources(o.owner.Key) {
 		s := o.part.objects[key]
@@ -97,8 +97,8 @@ func (r *run) reopen(o *object) {
 	}
 }
 
-// retryLater sees to it that what failed is tried again: after its pause, and when a
-// list reports whether it was done all the same.
+// retryLater schedules the retry of what failed: after its pause, and after a list that shows whether it
+// was done all the same.
 func (r *run) retryLater(o *object) {
 	f, ok := r.failure(o)
 	if !ok {
@@ -113,7 +113,7 @@ func (r *run) retryLater(o *object) {
 	o.wait.retry = r.tryAgain(f)
 }
 
-// await waits for the end of a task that this run hasn't started.
+// await follows a task that this run hasn't started, and plans the object when it has ended.
 func (r *run) await(o *object, task string) {
 	if waiting, ok := r.follows[task]; ok {
 		r.follows[task] = append(waiting, o)
@@ -132,7 +132,7 @@ func (r *run) await(o *object, task string) {
 	})
 }
 
-// followed continues the objects that waited for a task of others.
+// followed plans the objects that waited for a task of others.
 func (r *run) followed(task string) {
 	for _, o := range r.follows[task] {
 		if o.plan.VMID != 0 {
@@ -145,7 +145,7 @@ func (r *run) followed(task string) {
 	delete(r.follows, task)
 }
 
-// ask waits until a guest's agent reports its addresses.
+// ask asks a guest's agent until it reports an address.
 func (r *run) ask(o *object, vmid int) {
 	r.waiting[o], o.looks = true, 0
 	if o.wait.reason != model.WaitAgent {
@@ -194,7 +194,7 @@ func (r *run) lastListBy(at time.Time) {
 	}
 }
 
-// overdue asks for a list now if what is made in this run has been waited for so long that it may have come otherwise.
+// overdue requests a list if objects have waited long for what this run makes: it may have appeared otherwise.
 func (r *run) overdue(now time.Time, by func(time.Time)) {
 	switch {
 	case r.listLast.IsZero():
@@ -213,7 +213,7 @@ func (r *run) overdue(now time.Time, by func(time.Time)) {
 // listSoon asks for a list after a moment, in which others may need one too.
 func (r *run) listSoon() { r.listBy(time.Now().Add(listSoon)) }
 
-// list asks for the lists, and plans all that waits again.
+// list reads the lists, and plans all waiting objects again.
 func (r *run) list() {
 	r.listing, r.listDue = true, time.Time{}
 	r.listPause = min(r.listPause*3/2, lastList)
@@ -243,8 +243,7 @@ func (r *run) list() {
 	})
 }
 
-// rest finds out when something has to be done the next time, by itself; over:
-// never.
+// rest returns when the loop has to go on without a post; over: there is nothing left to do.
 func (r *run) rest() (next time.Time, over bool) {
 	now := time.Now()
 	by := func(t time.Time) {
@@ -295,7 +294,7 @@ func (r *run) rest() (next time.Time, over bool) {
 	return next, false
 }
 
-// retry plans an object again whose time to be tried again has come.
+// retry plans an object again when its pause after a failure is over.
 func (r *run) retry(o *object) {
 	if f, failed := r.failure(o); failed && f.Hard {
 		r.retryAll(o)
@@ -304,7 +303,7 @@ func (r *run) retry(o *object) {
 	r.due[o] = true
 }
 
-// stuck reports whether it makes no sense to go on waiting for an object.
+// stuck reports whether waiting for an object any longer makes no sense.
 func (r *run) stuck(o *object, now time.Time) bool {
 	if f, failed := r.failure(o); failed && f.Hard {
 		return true

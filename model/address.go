@@ -104,7 +104,7 @@ func (p AddressPool) Candidates(o Owner, slot string, f Family) iter.Seq[netip.A
 	}
 }
 
-// nth is an address by its number.
+// nth returns an address by its number.
 func nth(ranges []AddressRange, n uint64) netip.Addr {
 	for _, r := range ranges {
 		size := r.Size()

@@ -40,7 +40,7 @@ func (r AddressRange) Size() uint64 {
 	return lastLow - firstLow + 1
 }
 
-// at is the address that many after the first.
+// at returns the address that many after the first.
 func (r AddressRange) at(many uint64) netip.Addr {
 	high, low := halves(r.First)
 	if low+many < low {

@@ -62,7 +62,7 @@ const lostPrefix = "lost "
 
 var lostLine = regexp.MustCompile(`^lost [0-9a-f]{8}$`)
 
-// lostKey is the ID of a key that is lost.
+// lostKey returns the ID of a key that is lost.
 func lostKey(line []byte) (id string, lost bool) {
 	if !lostLine.Match(line) {
 		return "", false

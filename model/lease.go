@@ -30,7 +30,7 @@ func (l Lease) Lacking() []Family {
 // Option returns the name of the option with the addresses of the interface.
 func (l Lease) Option() string { return ipconfig + strings.TrimPrefix(l.Slot, "net") }
 
-// value is what that option says, in canonical spelling.
+// value returns what that option says, in canonical spelling.
 func (l Lease) value() string {
 	var parts []string
 	for _, a := range l.Has {
@@ -85,7 +85,7 @@ func (v VM) Leased(leases []Lease) VM {
 	return v
 }
 
-// guest is an interface as the guest is to configure it.
+// guest returns an interface as the guest is to configure it.
 func (l Lease) guest(n GuestNIC) GuestNIC {
 	n.Addresses = nil
 	for _, a := range l.Has {
@@ -99,7 +99,7 @@ func (l Lease) guest(n GuestNIC) GuestNIC {
 	return n
 }
 
-// unleased is the guest without the addresses that it got from pools, and those that others may get:
+// unleased returns the guest without the addresses that it got from pools, and those that others may get:
 // what is wanted is that it has some.
 func (v VM) unleased() VM {
 	if len(v.Leases) == 0 {
@@ -132,7 +132,7 @@ func (v VM) Claims() map[string][]string {
 	return claims
 }
 
-// hexDigest is a short digest, as names of files with first-boot data have them.
+// hexDigest returns a short digest, as names of files with first-boot data have them.
 func hexDigest(text string) string {
 	const enough = 4
 	sum := sha256.Sum256([]byte(text))

@@ -39,7 +39,7 @@ func NamedFormat(address string) string {
 	return ""
 }
 
-// ending is how the name of the file at a URL ends, without the dot.
+// ending returns how the name of the file at a URL ends, without the dot.
 func ending(address string) string {
 	name := address
 	if u, err := url.Parse(address); err == nil {

@@ -131,7 +131,7 @@ func MarkKey(mark string) string {
 	return strings.TrimPrefix(id, keyedMark)
 }
 
-// digits are the digits of a mark, for names.
+// digits returns the digits of a mark, for names.
 func digits(mark string) string {
 	const enough = 12
 	mark = mark[strings.LastIndex(mark, markDot)+1:]

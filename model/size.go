@@ -33,7 +33,7 @@ func CPUsOf(options map[string]string) int {
 	return cores
 }
 
-// said is the value of an option; that of Proxmox where it is to be absent, which
+// said returns the value of an option; that of Proxmox where it is to be absent, which
 // is how a spec says so.
 func said(options map[string]string, key string) string {
 	value, there := options[key]

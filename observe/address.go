@@ -9,7 +9,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// addressesOf are the addresses under which a guest can be reached from
+// addressesOf returns the addresses under which a guest can be reached from
 // outside: those of interfaces that are its network cards, or are built on
 // them. Where none is recognised by its MAC address, names decide.
 func addressesOf(list []pve.GuestInterface, nics []model.NIC) []netip.Prefix {

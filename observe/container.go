@@ -11,7 +11,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// containerOf is the container that has a VMID; nil: none has.
+// containerOf returns the container that has a VMID; nil: none has.
 func (o *Observer) containerOf(vmid int) *model.Guest {
 	o.mu.RLock()
 	defer o.mu.RUnlock()

@@ -46,7 +46,7 @@ func keep[K comparable, V any](m map[K]V, key K, value V) map[K]V {
 	return out
 }
 
-// namesOf are the names of what a list has; nil: it couldn't be read.
+// namesOf returns the names of what a list has; nil: it couldn't be read.
 func namesOf[T any](list []T, err error, name func(T) string) map[string]bool {
 	if err != nil {
 		return nil
@@ -81,7 +81,7 @@ type mapping struct {
 	Live bool     `json:"live-migration-capable"`
 }
 
-// devices are those that the mapping stands for.
+// devices returns those that the mapping stands for.
 func (m mapping) devices() model.Devices {
 	d := model.Devices{On: map[string][]string{}, Live: m.Live}
 	for _, entry := range m.Map {
@@ -172,7 +172,7 @@ func (o *Observer) fromHere(ctx context.Context, url string) model.URLState {
 	return said
 }
 
-// serverSays is what the server of a URL answered, in Proxmox' words.
+// serverSays returns what the server of a URL answered, in Proxmox' words.
 func serverSays(err error) string {
 	var e *pve.Error
 	if !errors.As(err, &e) {

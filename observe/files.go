@@ -19,7 +19,7 @@ var fileContents = []string{"iso", "import"}
 // place is where files can be.
 type place struct{ node, storage, content string }
 
-// places are all that can be asked for files: a shared storage from one node,
+// places returns all that can be asked for files: a shared storage from one node,
 // others from each.
 func places(have *model.Observed, contents ...string) []place {
 	var list []place
@@ -110,7 +110,7 @@ func also(known, f model.File) model.File {
 	return f
 }
 
-// without is what is left when a node doesn't have the file any more.
+// without returns what is left when a node doesn't have the file any more.
 func without(f model.File, node string) (left model.File, there bool) {
 	nodes := slices.DeleteFunc(append([]string{f.Node}, f.Also...), func(n string) bool { return n == node })
 	if len(nodes) == 0 {
@@ -180,7 +180,7 @@ func (o *Observer) CheckFile(ctx context.Context, node, volume string) error {
 	return nil
 }
 
-// firstNode is the one that a shared storage is asked about.
+// firstNode returns the one that a shared storage is asked about.
 func firstNode(s *model.Storage, have *model.Observed) string {
 	var nodes []string
 	for node := range s.OnNode {

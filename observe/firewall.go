@@ -35,7 +35,7 @@ func (o *Observer) Firewall(ctx context.Context, vmid int) error {
 	})
 }
 
-// firewallOf is a firewall as it is compared.
+// firewallOf returns a firewall as it is compared.
 func firewallOf(options pve.Settings, rules []pve.FirewallRule) *model.SeenFirewall {
 	seen := &model.SeenFirewall{OptionsDigest: options["digest"]}
 	delete(options, "digest")
@@ -114,7 +114,7 @@ func (o *Observer) FirewallOff(ctx context.Context) error {
 	return nil
 }
 
-// refName is how a rule names an alias or a set.
+// refName returns how a rule names an alias or a set.
 func refName(r pve.FirewallRef) string {
 	name := strings.ToLower(r.Name)
 	if r.Type == "ipset" {

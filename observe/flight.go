@@ -30,7 +30,7 @@ func (o *Observer) Lost(action model.Action) {
 	o.change(action.Guest(), func(r *record) { r.lost, r.lostAt = r.lost|changes, time.Now() })
 }
 
-// inFlight is what a request may still change whose answer nobody waits for: one of ours,
+// inFlight returns what a request may still change whose answer nobody waits for: one of ours,
 // or one of a process before us.
 func (r *record) inFlight() (a model.Aspect) {
 	if r.listedAt.Before(r.heard.Add(GivenUp)) {

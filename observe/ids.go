@@ -29,7 +29,7 @@ const (
 	takenMost  = 20 * time.Minute
 )
 
-// holds is how long what is known may be relied on.
+// holds returns how long what is known may be relied on.
 func (c checkedID) holds() time.Duration {
 	if !c.taken {
 		return freeHolds

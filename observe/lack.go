@@ -30,7 +30,7 @@ func (r *record) proved(at time.Time) bool { return r.asked(at) && !r.blind }
 // asked reports whether all was read since a time that reports whether a disk is missing.
 func (r *record) asked(at time.Time) bool { return r.configAt.After(at) && r.shownAt.After(at) }
 
-// lacking are the slots of disks that the storages don't have.
+// lacking returns the slots of disks that the storages don't have.
 func (r *record) lacking() []string {
 	var slots []string
 	r.absences(func(slot string, at time.Time) {

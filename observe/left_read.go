@@ -47,7 +47,7 @@ func (o *Observer) Left(ctx context.Context) error {
 	return nil
 }
 
-// leftToRead are the tasks of which it has to be read what they have left.
+// leftToRead returns the tasks of which it has to be read what they have left.
 func (o *Observer) leftToRead() (tasks []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

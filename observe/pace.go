@@ -16,7 +16,7 @@ const (
 // pace is how long guests take from their start until their agent answers.
 type pace struct{ boots []time.Duration }
 
-// expected is when it is worth asking. Most guests of a cluster come from a few
+// expected returns when it is worth asking. Most guests of a cluster come from a few
 // images; the quicker ones decide, since a slow guest that is asked early costs
 // one question more, and a quick one that is asked late loses the time.
 func (p *pace) expected() time.Duration {
@@ -47,7 +47,7 @@ func (p *pace) learn(down, asked, answered time.Duration) {
 	p.boots = append(p.boots, boot)
 }
 
-// again is how long to wait before a guest is asked once more that runs for so
+// again returns how long to wait before a guest is asked once more that runs for so
 // long: in proportion, so that guests without an agent aren't a burden.
 func again(elapsed time.Duration) time.Duration {
 	return min(max(elapsed/4, time.Second), 10*time.Minute)

@@ -102,7 +102,7 @@ func (o *Observer) PowersSince(ctx context.Context, since time.Time, vmids ...in
 	return context.Cause(ctx)
 }
 
-// whereabouts is the node that has a guest, and whether it is under HA.
+// whereabouts returns the node that has a guest, and whether it is under HA.
 func (o *Observer) whereabouts(vmid int) (node string, managed, ok bool) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()

@@ -96,7 +96,7 @@ func (i inventory) lists(d model.Disk) bool {
 	return i.names == nil || i.names[model.VolumeName(d.Volume)]
 }
 
-// home is the place that has a disk of a guest, or its first-boot data; false: disks aren't looked for there.
+// home returns the place that has a disk of a guest, or its first-boot data; false: disks aren't looked for there.
 func (o *Observer) home(r *record, d model.Disk) (place, bool) {
 	s, node, content := o.have.Storages[d.Storage], r.listed.Node, "images"
 	if d.CDROM {
@@ -119,7 +119,7 @@ func (r *record) seededBy(d model.Disk) bool {
 	return r.config.Marker != nil && d.Volume != "" && r.config.Marker.Seed == d.Volume
 }
 
-// seedPlaces are the places that have first-boot data of guests.
+// seedPlaces returns the places that have first-boot data of guests.
 func (o *Observer) seedPlaces() (list []place) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()

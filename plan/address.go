@@ -71,7 +71,7 @@ func (p *planner) choose(o *Object, v model.VM, leases []model.Lease, vmid int) 
 	return out, true
 }
 
-// had are the addresses that a guest had that is made anew.
+// had returns the addresses that a guest had that is made anew.
 func (p *planner) had(v model.VM) []netip.Addr {
 	list := slices.Clone(p.have.Kept[v.Owner])
 	for _, text := range v.Had {
@@ -82,7 +82,7 @@ func (p *planner) had(v model.VM) []netip.Addr {
 	return list
 }
 
-// candidates are the addresses that an interface may get, in the order in which they are tried: first
+// candidates returns the addresses that an interface may get, in the order in which they are tried: first
 // those that the guest had.
 func candidates(l model.Lease, owner model.Owner, family model.Family, had []netip.Addr) iter.Seq[netip.Addr] {
 	return func(yield func(netip.Addr) bool) {
@@ -127,7 +127,7 @@ func (p *planner) keepAddresses(o *Object, v model.VM, g *model.Guest) (model.VM
 	return v, false
 }
 
-// rival is another guest that has one of the addresses, or claims it; nil: there is none. Those who
+// rival returns another guest that has one of the addresses, or claims it; nil: there is none. Those who
 // have it, and those with a lower VMID, come first: they keep it.
 func (p *planner) rival(leases []model.Lease, owner model.Owner, vmid int) *model.Holding {
 	var rivals []model.Holding
@@ -208,7 +208,7 @@ func addressList(list []netip.Addr) string {
 	return strings.Join(texts, " and ")
 }
 
-// kept are the leases with the addresses that the guest has: those of its marker, else those that
+// kept returns the leases with the addresses that the guest has: those of its marker, else those that
 // its config has in the network of the pool.
 func kept(leases []model.Lease, have *model.Config) []model.Lease {
 	out := slices.Clone(leases)
@@ -232,7 +232,7 @@ func kept(leases []model.Lease, have *model.Config) []model.Lease {
 	return out
 }
 
-// asConfigured is an address as the pool has it, or, if the pool is of another network by now, as the
+// asConfigured returns an address as the pool has it, or, if the pool is of another network by now, as the
 // guest has it.
 func asConfigured(pool model.AddressPool, a netip.Addr, configured []model.Address) model.Address {
 	if !pool.Reaches(a) {
@@ -272,7 +272,7 @@ func noteOutside(o *Object, leases []model.Lease) {
 	}
 }
 
-// addressesOf are the addresses of leases.
+// addressesOf returns the addresses of leases.
 func addressesOf(leases []model.Lease) []netip.Addr {
 	var list []netip.Addr
 	for _, l := range leases {
@@ -283,7 +283,7 @@ func addressesOf(leases []model.Lease) []netip.Addr {
 	return list
 }
 
-// leasedOptions are the options that have addresses from pools.
+// leasedOptions returns the options that have addresses from pools.
 func leasedOptions(v model.VM) map[string]string {
 	options := map[string]string{}
 	for _, l := range v.Leases {
@@ -292,7 +292,7 @@ func leasedOptions(v model.VM) map[string]string {
 	return options
 }
 
-// withoutLeases are options without those: a guest has to claim its addresses first.
+// withoutLeases returns options without those: a guest has to claim its addresses first.
 func withoutLeases(v model.VM, options map[string]string) map[string]string {
 	for _, l := range v.Leases {
 		delete(options, l.Option())

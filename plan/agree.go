@@ -106,7 +106,7 @@ func (a *Agreement) covers(owner model.Owner, s Step) bool {
 	return !slices.ContainsFunc(stakes(s), func(what string) bool { return !a.shown[stake{owner, what}] && !(left && a.shown[stake{what: what}]) })
 }
 
-// stakes are what a step puts at stake. The same loss is called the same in each
+// stakes returns what a step puts at stake. The same loss is called the same in each
 // plan, whatever else a step does.
 func stakes(s Step) []string {
 	if rank(s.Effect) == 0 {

@@ -40,7 +40,7 @@ func (c *change) apart() {
 	})
 }
 
-// peers are the guests under HA that must not share a node with this one, and
+// peers returns the guests under HA that must not share a node with this one, and
 // itself, if it is under HA, too.
 func (c *change) peers() []string {
 	var sids []string

@@ -57,7 +57,7 @@ func (p *planner) unknownNodes(v model.VM) {
 	}
 }
 
-// limitOf is what the group or rule that a guest is to be in says about nodes.
+// limitOf returns what the group or rule that a guest is to be in says about nodes.
 func (p *planner) limitOf(v model.VM) (name string, limit model.HALimit, ok bool) {
 	if v.HA == nil || v.HA.Group == "" {
 		return "", limit, false
@@ -66,7 +66,7 @@ func (p *planner) limitOf(v model.VM) (name string, limit model.HALimit, ok bool
 	return p.limitName(v.HA.Group), limit, ok && len(limit.Nodes) > 0
 }
 
-// limitName is what people call a group, or a rule.
+// limitName returns what people call a group, or a rule.
 func (p *planner) limitName(name string) string {
 	if p.ruled() {
 		return "HA rule " + name
@@ -102,7 +102,7 @@ func (p *planner) apartByHA(c *change, node string) string {
 	return ""
 }
 
-// guestOf is the guest that is called so under HA; nil: none.
+// guestOf returns the guest that is called so under HA; nil: none.
 func (p *planner) guestOf(sid string) *model.Guest {
 	id, err := strconv.Atoi(strings.TrimPrefix(sid, "vm:"))
 	if err != nil {

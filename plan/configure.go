@@ -66,7 +66,7 @@ func (c *change) options(act *model.Configure, uploading bool) {
 	}
 }
 
-// unset is an option that no manifest names any more.
+// unset returns an option that no manifest names any more.
 func unset(key, have string) model.Difference {
 	d := differs(key, have, "")
 	d.Verb, d.To = model.VerbUnset, ""
@@ -112,7 +112,7 @@ func sameMachine(want, have string) bool {
 	return false
 }
 
-// allCPUs is how many CPUs a guest has when all are plugged in.
+// allCPUs returns how many CPUs a guest has when all are plugged in.
 func allCPUs(options map[string]string) int {
 	number := func(key string) int {
 		n, err := strconv.Atoi(options[key])
@@ -172,7 +172,7 @@ func (c *change) sayText(have, want string) {
 	}
 }
 
-// hookPart is the part of a description that the hook reads.
+// hookPart returns the part of a description that the hook reads.
 func hookPart(text string) string {
 	const fence, open = "```", "```proxplane\n"
 	_, rest, ok := strings.Cut(text, open)
@@ -190,7 +190,7 @@ func hookPart(text string) string {
 // the list of guests doesn't show: it makes the next plan read its config.
 const unfinished = "unfinished"
 
-// stamp is the fingerprint that the guest may carry once this configuration is
+// stamp returns the fingerprint that the guest may carry once this configuration is
 // applied: the real one only if nothing then remains but what the list shows.
 func (c *change) stamp(m model.Marker) string {
 	if len(c.kept) > 0 || len(c.o.Refused) > 0 || len(c.pending()) > 0 || len(m.Old) > 0 || c.resizes() || len(c.misplaced()) > 0 || c.haUnfinished() || c.v.Seed != nil && !c.done() && !c.attached() && !c.intended() {
@@ -199,7 +199,7 @@ func (c *change) stamp(m model.Marker) string {
 	return c.canonical().Fingerprint()
 }
 
-// marker is the proof of ownership that a guest carries.
+// marker returns the proof of ownership that a guest carries.
 func marker(v model.VM, vmid int, seed string) model.Marker {
 	m := model.Marker{Owner: v.Owner, VMID: vmid, Seed: seed, Source: v.Source.Name(), Group: v.Group, Retain: v.Retain}
 	first := v.Seed
@@ -245,7 +245,7 @@ func marker(v model.VM, vmid int, seed string) model.Marker {
 // couldn't boot without.
 func firmware(slot string) bool { return slot == "efidisk0" || slot == "tpmstate0" }
 
-// tagsFor are the tags of a guest: those wanted, ours, and those that others
+// tagsFor returns the tags of a guest: those wanted, ours, and those that others
 // have put there and we haven't.
 func tagsFor(v model.VM, have *model.Config, stamp string) []string {
 	tags := append([]string{model.Tag, model.StateTag(v.Owner, stamp)}, v.Tags...)
@@ -264,12 +264,12 @@ func tagsFor(v model.VM, have *model.Config, stamp string) []string {
 // applied yet. Its tags don't show that, since people change them.
 func fresh(have *model.Config) bool { return have.Marker.Fresh }
 
-// visible are tags without our marks.
+// visible returns tags without our marks.
 func visible(tags []string) []string {
 	return slices.DeleteFunc(slices.Clone(tags), model.IsMark)
 }
 
-// plainOptions are the options that are set, without those that are to be
+// plainOptions returns the options that are set, without those that are to be
 // absent.
 func plainOptions(options map[string]string) map[string]string {
 	out := map[string]string{}

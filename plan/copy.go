@@ -66,13 +66,13 @@ func (c *change) noteOtherSource(v model.VM) {
 	c.o.note("it was copied from %s and stays as it is, though its source is declared as %s now; delete the clone and apply again to copy that", was, is)
 }
 
-// nameIn is the name in the text of a key, without its kind.
+// nameIn returns the name in the text of a key, without its kind.
 func nameIn(key string) string {
 	_, name, _ := strings.Cut(key, "/")
 	return name
 }
 
-// seedThatItHas is the first-boot data that the marker names; nil: none. The marker needn't say
+// seedThatItHas returns the first-boot data that the marker names; nil: none. The marker needn't say
 // what stands for them: markers of earlier releases don't.
 func (c *change) seedThatItHas() *model.Seed {
 	volume, mark := c.have.Marker.Seed, markOf(c.have.Marker, seedPrefix)

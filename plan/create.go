@@ -134,7 +134,7 @@ func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string
 // which has the rights of its pool only then.
 func taggedLater(v model.VM) bool { return v.Pool != "" }
 
-// firstStamp is the fingerprint that a guest without a source may carry from its
+// firstStamp returns the fingerprint that a guest without a source may carry from its
 // first moment: with first-boot data it isn't up to date yet, nor where HA has to be
 // changed in something that the list of guests doesn't show.
 func (p *planner) firstStamp(v model.VM) string {

@@ -15,7 +15,7 @@ import (
 // mapped are the options that name devices of nodes by mappings.
 var mapped = []struct{ option, kind, words string }{{"hostpci", "pci", "PCI devices"}, {"usb", "usb", "USB devices"}}
 
-// mappingIn is the mapping that an option names; empty: none.
+// mappingIn returns the mapping that an option names; empty: none.
 func mappingIn(value string) string {
 	for part := range strings.SplitSeq(value, ",") {
 		if name, ok := strings.CutPrefix(part, "mapping="); ok {

@@ -15,7 +15,7 @@ type demand struct {
 	any     []string
 }
 
-// demands are the PCI devices of a node that a guest with these options takes when it starts. Those of
+// demands returns the PCI devices of a node that a guest with these options takes when it starts. Those of
 // mappings that nobody knows about aren't counted.
 func (p *planner) demands(who, node string, options map[string]string) []demand {
 	var list []demand
@@ -89,7 +89,7 @@ func inUse(d demand, others []demand) unfit {
 	return now("%s, in use by %s", what, strings.Join(who, ", "))
 }
 
-// deviceUsers are the guests that have devices of a node, or get them: those that run there, and those that ask
+// deviceUsers returns the guests that have devices of a node, or get them: those that run there, and those that ask
 // for them. Unread is what has to be read first: configs, and whether those with devices still run.
 func (p *planner) deviceUsers(but model.Owner, node string, asked []asking) (list []demand, unread Look) {
 	counted := map[model.Owner]bool{but: true}
@@ -118,7 +118,7 @@ func (p *planner) deviceUsers(but model.Owner, node string, asked []asking) (lis
 	return list, unread
 }
 
-// effective are the options of a guest that runs: what is pending it gets at its next start.
+// effective returns the options of a guest that runs: what is pending it gets at its next start.
 func effective(c *model.Config) map[string]string {
 	if len(c.Pending) == 0 || c.Running == nil {
 		return c.Options
@@ -145,7 +145,7 @@ func (l *nodeLoad) ask(node string, owner model.Owner, devices map[string]string
 	}
 }
 
-// devicesOf are the options by which a guest that is to run gets PCI devices; nil: none.
+// devicesOf returns the options by which a guest that is to run gets PCI devices; nil: none.
 func devicesOf(v model.VM) map[string]string {
 	var out map[string]string
 	for k, value := range v.Options {
@@ -186,7 +186,7 @@ func met(list []demand) bool {
 	return true
 }
 
-// wholeDevices are the devices that somebody needs with all their functions.
+// wholeDevices returns the devices that somebody needs with all their functions.
 func wholeDevices(list []demand) map[string]bool {
 	whole := map[string]bool{}
 	for _, d := range list {
@@ -199,7 +199,7 @@ func wholeDevices(list []demand) map[string]bool {
 	return whole
 }
 
-// unit is what a path stands for when devices are counted: a function, or the device of it where that goes as a whole.
+// unit returns what a path stands for when devices are counted: a function, or the device of it where that goes as a whole.
 // Of several paths that go together it is the first.
 func unit(path string, whole map[string]bool) string {
 	path, _, _ = strings.Cut(path, ";")

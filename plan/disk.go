@@ -9,7 +9,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// bootSlot is the slot of the disk that a guest boots from.
+// bootSlot returns the slot of the disk that a guest boots from.
 func bootSlot(c *model.Config) string {
 	if d, ok := c.BootDisk(); ok {
 		return d.Slot
@@ -30,7 +30,7 @@ func rightSize(want, have int64) bool {
 	return want == 0 || have == 0 || want <= have && have <= roundUp(want)
 }
 
-// diskName is how a disk is known, whichever slot it is in: by its serial
+// diskName returns how a disk is known, whichever slot it is in: by its serial
 // number where it has one.
 func diskName(d model.Disk) string {
 	if serial := d.Options["serial"]; serial != "" && !d.Root() {
@@ -39,7 +39,7 @@ func diskName(d model.Disk) string {
 	return d.Slot
 }
 
-// freeSlot is the slot itself or the next one of its family that is free.
+// freeSlot returns the slot itself or the next one of its family that is free.
 func freeSlot(slot string, taken map[string]bool) string {
 	family := strings.TrimRight(slot, "0123456789")
 	n, _ := strconv.Atoi(slot[len(family):])
@@ -97,7 +97,7 @@ func (c *change) disks(act *model.Configure) {
 	c.dropDisks(act, wanted)
 }
 
-// runsWith is the disk that the running guest has in a slot whose change is pending; false: none, or a
+// runsWith returns the disk that the running guest has in a slot whose change is pending; false: none, or a
 // CD-ROM drive.
 func (c *change) runsWith(slot string) (model.Disk, bool) {
 	if c.have.Running == nil {
@@ -170,7 +170,7 @@ func (c *change) heldBySnapshots(d model.Disk, goes model.Difference) bool {
 	return true
 }
 
-// snapshotNames are the names of the guest's snapshots.
+// snapshotNames returns the names of the guest's snapshots.
 func (c *change) snapshotNames() string {
 	names := make([]string, 0, len(c.g.Snapshots))
 	for _, i := range c.g.Snapshots {

@@ -9,11 +9,11 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// diskOptionMark is the mark of an option of a disk that a manifest named: when it names
+// diskOptionMark returns the mark of an option of a disk that a manifest named: when it names
 // the option no longer, that becomes Proxmox' default again. What others have set stays.
 func diskOptionMark(d model.Disk, key string) string { return "disk:" + diskName(d) + ":" + key }
 
-// diskOptionMarks are the marks of a wanted disk. Its serial number is its name.
+// diskOptionMarks returns the marks of a wanted disk. Its serial number is its name.
 func diskOptionMarks(d model.Disk) (marks []string) {
 	for key, value := range d.Options {
 		if value != "" && key != "serial" && !firmware(d.Slot) {
@@ -23,7 +23,7 @@ func diskOptionMarks(d model.Disk) (marks []string) {
 	return marks
 }
 
-// withOptions is a disk that is there with the options that are wanted of it: those that
+// withOptions returns a disk that is there with the options that are wanted of it: those that
 // the manifest names, and without those that it named before.
 func (c *change) withOptions(want, have model.Disk) model.Disk {
 	options := maps.Clone(have.Options)

@@ -65,7 +65,7 @@ func (p *planner) restoring() *Wait {
 	return nil
 }
 
-// untold is a guest whose creation or restore was observed after the lists were requested:
+// untold returns a guest whose creation or restore was observed after the lists were requested:
 // they can't show its task yet, so it isn't known which of both it is.
 func (p *planner) untold() *model.Guest {
 	if p.half != nil {
@@ -147,7 +147,7 @@ func (p *planner) doubtful(o model.Owner, g *model.Guest) finding {
 		g.VMID, g.Node, why, o.Key)}}
 }
 
-// sharedMAC is a MAC address that interfaces of two guests have.
+// sharedMAC returns a MAC address that interfaces of two guests have.
 func sharedMAC(a, b []model.NIC) (string, bool) {
 	for _, one := range a {
 		for _, other := range b {
@@ -159,7 +159,7 @@ func sharedMAC(a, b []model.NIC) (string, bool) {
 	return "", false
 }
 
-// proof is how the proof is put back whose a guest is.
+// proof returns how the proof is put back whose a guest is.
 func proof(o model.Owner, g *model.Guest) model.Advice {
 	return model.Advice{Do: model.ProveGuest, VMID: g.VMID, Owner: o}
 }

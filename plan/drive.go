@@ -17,7 +17,7 @@ var (
 	scsiDrives = []string{"scsi30", "scsi29", "scsi28", "ide2", "ide0", "sata5"}
 )
 
-// seedSlot is where the drive with first-boot data is, or goes: where there is
+// seedSlot returns where the drive with first-boot data is, or goes: where there is
 // one for that already, ours or Proxmox' own, else one that is free. In a guest
 // that was just made it is beside Proxmox' own, see besideDrive.
 func (c *change) seedSlot() string {
@@ -53,7 +53,7 @@ var busDrives = map[string][]string{
 	"scsi": {"scsi30", "scsi29", "scsi28"},
 }
 
-// besideDrive is a slot on the bus of Proxmox' own drive, which the template's author knows to be
+// besideDrive returns a slot on the bus of Proxmox' own drive, which the template's author knows to be
 // seen there. The drive itself goes, and isn't given another medium: Proxmox forgets its volume when
 // the guest runs by then, which somebody may have started before we had configured it.
 func (c *change) besideDrive(slot string) string {
@@ -71,7 +71,7 @@ func madeSeed(volume string) bool {
 	return strings.HasPrefix(path.Base(volume), model.SeedFiles) && strings.Contains(volume, ":iso/")
 }
 
-// freeDrive is a slot for a CD-ROM drive. One that holds no medium is free.
+// freeDrive returns a slot for a CD-ROM drive. One that holds no medium is free.
 func (c *change) freeDrive() string {
 	slots := ideDrives
 	if c.noIDE() {
@@ -92,7 +92,7 @@ func (c *change) free(slot string) bool {
 	return (!taken || d.CDROM && d.Volume == "none") && !slices.ContainsFunc(c.v.Disks, func(d model.Disk) bool { return d.Slot == slot })
 }
 
-// strandedDrive is the volume that an earlier guest with the VMID has left of its cloud-init drive.
+// strandedDrive returns the volume that an earlier guest with the VMID has left of its cloud-init drive.
 // Proxmox makes no second one of that name, and fills it anew at each start. It is looked for when a
 // step has failed.
 func (c *change) strandedDrive(storage string) string {
@@ -113,7 +113,7 @@ func (c *change) strandedDrive(storage string) string {
 	return ""
 }
 
-// driveLeaves is the slot of a cloud-init drive that the running guest has until it restarts, since
+// driveLeaves returns the slot of a cloud-init drive that the running guest has until it restarts, since
 // somebody has put something else there; empty: none. Proxmox takes no second one before.
 func (c *change) driveLeaves() string {
 	if !c.running() || c.have.Running == nil {
@@ -131,7 +131,7 @@ func (c *change) noIDE() bool {
 	return strings.HasPrefix(machine, "virt") || strings.Contains(machine, "q35") && strings.HasPrefix(scsi, "virtio-scsi")
 }
 
-// option is the value that an option has, or will have by this plan.
+// option returns the value that an option has, or will have by this plan.
 func (c *change) option(key string) string {
 	if want, said := c.v.Options[key]; said {
 		return want

@@ -12,7 +12,7 @@ func (p *planner) fileOn(volume, node string) bool {
 	return ok && (p.sharedVolume(volume) || f.Node == node || slices.Contains(f.Also, node))
 }
 
-// fileNodes are the nodes that have a file, each its own; any one of them if the
+// fileNodes returns the nodes that have a file, each its own; any one of them if the
 // storage is shared.
 func (p *planner) fileNodes(volume, any string) []string {
 	f, ok := p.have.FilesLike(volume)[volume]

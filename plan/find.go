@@ -206,7 +206,7 @@ func unnamed(g *model.Guest) bool {
 	return g.Name == "" || ok && id == itoa(g.VMID)
 }
 
-// nameOf is what an owner's guest is called. A copy of one of our guests has its source's
+// nameOf returns what an owner's guest is called. A copy of one of our guests has its source's
 // tags until it is configured, so only its name distinguishes them.
 func (p *planner) nameOf(o model.Owner) string {
 	if v, ok := p.vms[o.Key]; ok {
@@ -267,7 +267,7 @@ func (p *planner) at(o model.Owner, id int) finding {
 	return finding{wait: taken(o, g)}
 }
 
-// tagOf is the ID of the owner that a guest's tag names.
+// tagOf returns the ID of the owner that a guest's tag names.
 func tagOf(g *model.Guest) string {
 	id, _, _ := model.ParseStateTag(g.Tags)
 	return id

@@ -12,7 +12,7 @@ import (
 // firewallMark is the mark of guests whose firewall a manifest describes.
 const firewallMark = "firewall:"
 
-// wantedFirewall is what the firewall of a guest is to be; nil: whatever it is. One that no
+// wantedFirewall returns what the firewall of a guest is to be; nil: whatever it is. One that no
 // manifest describes any more goes.
 func (c *change) wantedFirewall() *model.Firewall {
 	if c.v.Firewall == nil && c.managed(firewallMark) {
@@ -52,7 +52,7 @@ func (c *change) firewall() int {
 	})
 }
 
-// nicsThen are the interfaces of the guest: those that are wanted, else those that it has.
+// nicsThen returns the interfaces of the guest: those that are wanted, else those that it has.
 func (c *change) nicsThen() []model.NIC {
 	if len(c.v.NICs) > 0 {
 		return c.v.NICs
@@ -77,7 +77,7 @@ func rulesOf(f *model.Firewall) string {
 	return fmt.Sprintf("%s, else %s in and %s out", plural(len(f.Rules), "rule"), model.FirewallOption(f.Options, "policy_in"), model.FirewallOption(f.Options, "policy_out"))
 }
 
-// optionEdits are what makes options what they are to be.
+// optionEdits returns what makes options what they are to be.
 func optionEdits(have, want map[string]string) (set map[string]string, unset []string) {
 	set = map[string]string{}
 	for k, v := range want {
@@ -122,7 +122,7 @@ func firewallDiff(have, want model.Firewall) (list []model.Difference) {
 	return list
 }
 
-// withoutRules are those of some rules that others don't have, as often as they have them.
+// withoutRules returns those of some rules that others don't have, as often as they have them.
 func withoutRules(rules, others []model.FirewallRule) (rest []model.FirewallRule) {
 	others = slices.Clone(others)
 	for _, r := range rules {
@@ -175,7 +175,7 @@ func disabled(r model.FirewallRule, is bool) model.FirewallRule {
 	return r
 }
 
-// settingsGone are the settings that a rule has and is to have no more.
+// settingsGone returns the settings that a rule has and is to have no more.
 func settingsGone(have, want model.FirewallRule) (keys []string) {
 	then := want.Settings()
 	for _, k := range slices.Sorted(keysOf(have.Settings())) {

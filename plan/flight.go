@@ -30,7 +30,7 @@ func (o *Object) awaitRequest(what string) {
 	o.wait(model.WaitRequest, fmt.Sprintf("a request to %s may still be under way, since its answer was lost or its process ended; that is certain within two minutes", what))
 }
 
-// leavesPools are the marks of pools that the guest isn't to be in any more, and is in by our
+// leavesPools returns the marks of pools that the guest isn't to be in any more, and is in by our
 // doing, or may get into by a request that is still in flight.
 func (c *change) leavesPools() (marks []string) {
 	for _, mark := range c.have.Marker.PoolMarks() {

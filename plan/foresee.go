@@ -56,7 +56,7 @@ func (p *planner) once(owner model.Owner) Object {
 	return Object{}
 }
 
-// expect is what there will be when a plan is done, as far as it matters to those
+// expect returns what there will be when a plan is done, as far as it matters to those
 // who wait for it: the guests that it makes or starts, and their snapshots.
 func (p *planner) expect(all Plan) *model.Observed {
 	then := *p.have
@@ -85,7 +85,7 @@ func (p *planner) expect(all Plan) *model.Observed {
 	return &then
 }
 
-// sharedAs is the mapping that there will be. Whether the directories are there
+// sharedAs returns the mapping that there will be. Whether the directories are there
 // only the nodes know.
 func sharedAs(a model.MakeShare) model.Dir {
 	d := model.Dir{Made: true, Paths: map[string]string{}}
@@ -130,7 +130,7 @@ func (p *planner) expectStep(then *model.Observed, o Object, action model.Action
 	then.Guests[g.VMID] = g
 }
 
-// madeBy is the guest that is made from nothing, or from an image file.
+// madeBy returns the guest that is made from nothing, or from an image file.
 func madeBy(a model.Create) *model.Guest {
 	g := expected(a.Target, a.Name, a.Description)
 	maps.Copy(g.Config.Options, a.Options)
@@ -140,7 +140,7 @@ func madeBy(a model.Create) *model.Guest {
 	return g
 }
 
-// copyBy is the copy of a guest with the disks that it gets then; nil: the source
+// copyBy returns the copy of a guest with the disks that it gets then; nil: the source
 // isn't known.
 func copyBy(a model.Clone, from *model.Guest, v model.VM) *model.Guest {
 	if from == nil || from.Config == nil {
@@ -167,7 +167,7 @@ func copyBy(a model.Clone, from *model.Guest, v model.VM) *model.Guest {
 	return g
 }
 
-// changedBy is a guest after an action; nil: there is none.
+// changedBy returns a guest after an action; nil: there is none.
 func changedBy(a model.Action, g *model.Guest) *model.Guest {
 	if g == nil {
 		return nil
@@ -202,7 +202,7 @@ func expected(at model.Target, name, description string) *model.Guest {
 	return &model.Guest{VMID: at.VMID, Node: at.Node, Name: name, Status: model.StatusStopped, Config: c, Snapshots: []model.SnapshotInfo{}}
 }
 
-// expectedDisk is a disk of a new guest: what it is called isn't known, but where it
+// expectedDisk returns a disk of a new guest: what it is called isn't known, but where it
 // is.
 func expectedDisk(d model.Disk, vmid int) model.Disk {
 	if d.Storage != "" {

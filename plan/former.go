@@ -66,7 +66,7 @@ func replaced(was, is model.Owner) bool {
 	return was.Door == is.Door && was.Key == is.Key && (was.Set == is.Set || was.UID == is.UID)
 }
 
-// takeOver is how an object gets what another one had, or what it had itself in a
+// takeOver returns how an object gets what another one had, or what it had itself in a
 // Kubernetes of another name.
 func takeOver(o, was model.Owner) model.Advice {
 	return model.Advice{Do: model.TakeOver, Owner: o, Former: was}

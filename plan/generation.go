@@ -135,7 +135,7 @@ func staying(texts []string) string {
 	return strings.Join(texts, "; ")
 }
 
-// earlier are the templates of earlier generations of an image.
+// earlier returns the templates of earlier generations of an image.
 func (p *planner) earlier(i model.Image) []*model.Guest {
 	return slices.DeleteFunc(p.generations(i), func(g *model.Guest) bool { return madeOf(g, i) && !p.superseded(i, g) })
 }
@@ -169,7 +169,7 @@ func (p *planner) lookAtGenerations(o *Object, i model.Image) {
 	}
 }
 
-// candidates are the guests that may have been made for an image. The list of
+// candidates returns the guests that may have been made for an image. The list of
 // guests shows the names of new ones some seconds late.
 func (p *planner) candidates(i model.Image) []*model.Guest {
 	return slices.DeleteFunc(slices.Concat(p.have.Named(i.Owner.Name), p.have.Named(i.CopyName()), p.nameless()), func(g *model.Guest) bool {
@@ -177,7 +177,7 @@ func (p *planner) candidates(i model.Image) []*model.Guest {
 	})
 }
 
-// generations are the templates that were made for an image, as far as their
+// generations returns the templates that were made for an image, as far as their
 // configs were read.
 func (p *planner) generations(i model.Image) []*model.Guest {
 	var list []*model.Guest

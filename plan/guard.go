@@ -2,7 +2,7 @@ package plan
 
 import "github.com/proxplane/proxplane/model"
 
-// allows is what may be done to a guest: what its manifest allows and what the
+// allows returns what may be done to a guest: what its manifest allows and what the
 // person at the keyboard has agreed to.
 func (p *planner) allows(v model.VM) model.Allow {
 	a := p.want.Allow

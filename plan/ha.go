@@ -14,7 +14,7 @@ const firstRules = 9
 // ruled reports whether there are HA rules, and no groups.
 func (p *planner) ruled() bool { return p.have.Release >= firstRules }
 
-// sid is what a guest is called under HA.
+// sid returns what a guest is called under HA.
 func sid(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }
 
 // ha plans the changes of a guest's HA resource: of a new guest only when
@@ -76,7 +76,7 @@ func (c *change) unprotected() {
 // says reports whether a manifest says more than that a guest is under HA.
 func says(ha *model.HA) bool { return ha != nil && *ha != (model.HA{}) }
 
-// haUnlike is how the HA resource of a guest differs from what is wanted. What the
+// haUnlike returns how the HA resource of a guest differs from what is wanted. What the
 // manifest doesn't say may be as it is.
 func (c *change) haUnlike() (list []model.Difference) {
 	resource, known := c.p.have.HA[sid(c.g.VMID)]

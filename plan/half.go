@@ -20,7 +20,7 @@ func (p *planner) letGo(g *model.Guest, o model.Owner, r model.Range) bool {
 	return p.proved(was, o, r)
 }
 
-// leavingMarker is the marker of this set that a pending change takes away from a guest; nil: there is none.
+// leavingMarker returns the marker of this set that a pending change takes away from a guest; nil: there is none.
 func (p *planner) leavingMarker(g *model.Guest) *model.Marker {
 	if g.Config.Running == nil || g.Config.Running.Marker == nil || !p.letGo(g, g.Config.Running.Marker.Owner, p.want.Range) {
 		return nil
@@ -28,7 +28,7 @@ func (p *planner) leavingMarker(g *model.Guest) *model.Marker {
 	return g.Config.Running.Marker
 }
 
-// halfReleased is the guest of a deleted object whose release stopped in the middle; nil: there is none.
+// halfReleased returns the guest of a deleted object whose release stopped in the middle; nil: there is none.
 func (p *planner) halfReleased(v model.VM) *model.Guest {
 	if p.leaving == nil {
 		p.leaving = map[model.Owner]*model.Guest{}

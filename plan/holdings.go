@@ -17,7 +17,7 @@ type holdings struct {
 	hidden *model.Guest
 }
 
-// addressesHeld are the addresses that guests have, as far as that is known.
+// addressesHeld returns the addresses that guests have, as far as that is known.
 func (p *planner) addressesHeld() *holdings {
 	if p.holdings != nil {
 		return p.holdings

@@ -70,7 +70,7 @@ func (p *planner) lacks(v model.VM, node string) string {
 	return ""
 }
 
-// hookAdvice is how proxplane's hook gets onto a node that lacks it and is to run a guest.
+// hookAdvice returns how proxplane's hook gets onto a node that lacks it and is to run a guest.
 func (p *planner) hookAdvice(v model.VM, node string) model.Advice {
 	for _, volume := range v.Scripts {
 		if strings.HasSuffix(volume, ":snippets/"+hookScript) && !p.fileOn(volume, node) {

@@ -37,7 +37,7 @@ func (c *change) takes(k, have, want string) bool {
 	return c.hotplugs(k)
 }
 
-// agentDevice is the part of the option agent that the guest's devices depend on.
+// agentDevice returns the part of the option agent that the guest's devices depend on.
 func agentDevice(value string) string {
 	parts := slices.DeleteFunc(strings.Split(value, ","), func(p string) bool { return strings.HasPrefix(p, "fstrim_cloned_disks=") })
 	return strings.Join(parts, ",")
@@ -78,7 +78,7 @@ func isSlot(k, family string) bool {
 	return ok && n != "" && strings.Trim(n, "0123456789") == ""
 }
 
-// pending are the options that wait for a restart, of those that we look
+// pending returns the options that wait for a restart, of those that we look
 // after: what was asked for before and what this plan changes.
 func (c *change) pending() []string {
 	keys := slices.Clone(c.later)
@@ -91,7 +91,7 @@ func (c *change) pending() []string {
 	return slices.Compact(keys)
 }
 
-// atRestart is what the options in keys are while the guest runs, and after its restart.
+// atRestart returns what the options in keys are while the guest runs, and after its restart.
 func (c *change) atRestart(keys []string) Pending {
 	was, is := maps.Clone(c.have.Options), overlaid(c.have.Options, c.v.Options)
 	for k := range c.have.Pending {

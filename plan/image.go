@@ -9,7 +9,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// imageGuests are the templates that an image stands for: several when there
+// imageGuests returns the templates that an image stands for: several when there
 // is one of the name on several nodes.
 func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
 	switch {
@@ -23,7 +23,7 @@ func (p *planner) imageGuests(i model.Image) ([]*model.Guest, *Wait, Look) {
 	return nil, nil, Look{}
 }
 
-// fetchedTemplates are those that were made of a fetched image: one, or one a node.
+// fetchedTemplates returns those that were made of a fetched image: one, or one a node.
 func (p *planner) fetchedTemplates(i model.Image) ([]*model.Guest, *Wait, Look) {
 	f := p.find(versioned(i), 0, i.Range)
 	if f.wait != nil && f.wait.Reason == model.WaitTurn {
@@ -40,7 +40,7 @@ func (p *planner) fetchedTemplates(i model.Image) ([]*model.Guest, *Wait, Look) 
 	return nil, f.wait, look
 }
 
-// lentTemplate is the template of an image that another namespace has fetched. Its VMID is
+// lentTemplate returns the template of an image that another namespace has fetched. Its VMID is
 // written down there, and its marker has to agree: this may be another Proxmox.
 func (p *planner) lentTemplate(i model.Image) ([]*model.Guest, *Wait, Look) {
 	if i.VMID == 0 {
@@ -114,7 +114,7 @@ func nobody(i model.Image) string {
 	return fmt.Sprintf("no template is named %q", i.Template)
 }
 
-// versioned is the owner of one generation of an image: another URL or
+// versioned returns the owner of one generation of an image: another URL or
 // checksum is another template, made before the old one goes. Each node's template has an
 // owner of its own, and so VMIDs of its own.
 func versioned(i model.Image) model.Owner {

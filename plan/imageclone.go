@@ -86,7 +86,7 @@ func (p *planner) linksMove(c *model.Config) bool {
 	})
 }
 
-// copyTags are the tags of a copy.
+// copyTags returns the tags of a copy.
 func copyTags(c model.Image) []string {
 	return []string{model.Tag, model.StateTag(versioned(c), c.Version())}
 }

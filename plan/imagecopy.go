@@ -17,7 +17,7 @@ import (
 // nodeSign is before the node in the owner of a template that is for one node.
 const nodeSign = "@"
 
-// cutGeneration is the UID of the object that a template of some generation was made for.
+// cutGeneration returns the UID of the object that a template of some generation was made for.
 func cutGeneration(uid, version string) (of string, ok bool) {
 	uid, _, _ = strings.Cut(uid, nodeSign)
 	return strings.CutSuffix(uid, "+"+version)
@@ -28,7 +28,7 @@ func madeOf(g *model.Guest, i model.Image) bool {
 	return g.OwnedBy(versioned(i)) || g.OwnedBy(versioned(i.Copy(ownerNode(g))))
 }
 
-// ownerNode is the node that a template was made for; empty: for all.
+// ownerNode returns the node that a template was made for; empty: for all.
 func ownerNode(g *model.Guest) string {
 	if m := g.Marker(); m != nil {
 		_, node, _ := strings.Cut(m.Owner.UID, nodeSign)
@@ -66,7 +66,7 @@ func (p *planner) spreads(i model.Image, look *Look) bool {
 	return false
 }
 
-// copies are the finished templates of an image that are for one node each.
+// copies returns the finished templates of an image that are for one node each.
 func (p *planner) copies(i model.Image) (list []*model.Guest, look Look) {
 	spread := p.spread[i.Owner.Key]
 	for _, node := range model.NamesOf(p.have.Nodes) {
@@ -97,7 +97,7 @@ func (p *planner) need(c model.Image) {
 	p.needed[c.Owner.Key][c.On] = true
 }
 
-// copyNodes are the nodes that need a template of an image, or have one that isn't finished.
+// copyNodes returns the nodes that need a template of an image, or have one that isn't finished.
 func (p *planner) copyNodes(o *Object, i model.Image) []string {
 	nodes := map[string]bool{}
 	maps.Copy(nodes, p.needed[i.Owner.Key])
@@ -150,7 +150,7 @@ func (p *planner) givenUp(c model.Image) bool {
 	return true
 }
 
-// ahead are the nodes that get a template before a machine needs it, as declared.
+// ahead returns the nodes that get a template before a machine needs it, as declared.
 func (p *planner) ahead(o *Object, i model.Image) (list []string) {
 	all := slices.Contains(i.Ahead, model.AllNodes)
 	for _, n := range p.nodesFor(model.VM{}) {
@@ -187,7 +187,7 @@ func (p *planner) reached(i model.Image, node string) bool {
 	})
 }
 
-// firstNode is where an image is made that no machine needs yet; empty: nowhere.
+// firstNode returns where an image is made that no machine needs yet; empty: nowhere.
 func (p *planner) firstNode(i model.Image, look *Look) string {
 	for _, n := range p.nodesFor(model.VM{}) {
 		if _, why := p.imageSite(i, n.Name, look); !why.no() && look.Empty() {

@@ -45,7 +45,7 @@ func (p *planner) finished(c model.Image) bool {
 	return g != nil && g.Template
 }
 
-// fetcher is the node that fetches a file for all that share its storage: the first of those
+// fetcher returns the node that fetches a file for all that share its storage: the first of those
 // that need it and haven't failed to.
 func (p *planner) fetcher(c model.Image) string {
 	for _, node := range p.making[c.Owner.Key] {

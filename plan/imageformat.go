@@ -14,7 +14,7 @@ import (
 // show it, or its first bytes, which this process looks at. A file that is there was named right when
 // it was fetched.
 
-// fileStem is the name under which an image is fetched, without its format: one for each generation.
+// fileStem returns the name under which an image is fetched, without its format: one for each generation.
 func fileStem(i model.Image) string { return filePrefix(i) + i.Version() + "." }
 
 // fileOf reports whether a file is the one that templates of an image are made from.
@@ -23,7 +23,7 @@ func fileOf(i model.Image, name string) bool {
 	return ok && slices.Contains(model.Formats, format)
 }
 
-// fetchedFile is the volume of an image's file that a node has, or shares; empty: there is none.
+// fetchedFile returns the volume of an image's file that a node has, or shares; empty: there is none.
 func (p *planner) fetchedFile(i model.Image, storage, node string) string {
 	for _, format := range model.Formats {
 		if volume := storage + ":import/" + fileStem(i) + format; p.fileOn(volume, node) {
@@ -66,12 +66,12 @@ func (p *planner) arriving(i model.Image) *model.Task {
 	return nil
 }
 
-// fileSize is the size of the file that is fetched for an image; 0: not known.
+// fileSize returns the size of the file that is fetched for an image; 0: not known.
 func (p *planner) fileSize(i model.Image, node string) int64 {
 	return cmp.Or(p.have.URLs[model.URLKey(node, i.URL)].Size, p.have.URLs[model.URLKey("", i.URL)].Size)
 }
 
-// imageFormat is the format of an image. While it is empty, there is something to look at or to wait for.
+// imageFormat returns the format of an image. While it is empty, there is something to look at or to wait for.
 func (p *planner) imageFormat(o *Object, i model.Image) string {
 	said, asked := p.have.URLs[model.URLKey("", i.URL)]
 	if !asked {
@@ -152,7 +152,7 @@ func (p *planner) fetch(i model.Image, node, storage, file, why string) Step {
 	return s
 }
 
-// freeOn is the free space on a storage of a node; 0: not known.
+// freeOn returns the free space on a storage of a node; 0: not known.
 func (p *planner) freeOn(storage, node string) int64 {
 	if s := p.have.Storages[storage]; s != nil && s.OnNode[node].Total > 0 {
 		return s.OnNode[node].Free()

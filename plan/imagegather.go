@@ -36,7 +36,7 @@ func (p *planner) gatherAll(images []Object) []Object {
 	return out
 }
 
-// undecided are the templates that are asked for, while it isn't known what the image needs.
+// undecided returns the templates that are asked for, while it isn't known what the image needs.
 func (p *planner) undecided(image Object, i model.Image) (copies []Object) {
 	nodes := maps.Clone(p.needed[i.Owner.Key])
 	if nodes == nil {

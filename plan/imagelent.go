@@ -10,7 +10,7 @@ import (
 // template of it can take is placed on one that could have a template, and asks for it: the door hands that on, and there it
 // is one of the nodes that need the image.
 
-// askable is the template of an image of another namespace that it could make for a node, as something to clone
+// askable returns the template of an image of another namespace that it could make for a node, as something to clone
 // from. Whether its login may do so isn't known here.
 func (p *planner) askable(i model.Image, node string, src *source, why unfit, look *Look) (*source, unfit) {
 	from := p.lentFrom(i, look)
@@ -32,7 +32,7 @@ func (p *planner) askable(i model.Image, node string, src *source, why unfit, lo
 	return &source{guest: &there, future: &c}, unfit{}
 }
 
-// lentFrom is a template of another namespace's image that other nodes don't reach; nil: there is none.
+// lentFrom returns a template of another namespace's image that other nodes don't reach; nil: there is none.
 func (p *planner) lentFrom(i model.Image, look *Look) *model.Guest {
 	if i.Made() {
 		_, from := p.origin(i, look)
@@ -57,7 +57,7 @@ func madeBefore(good []spot) []spot {
 	return good
 }
 
-// asked are the nodes that get a template of an image because guests of other namespaces wait for it there.
+// asked returns the nodes that get a template of an image because guests of other namespaces wait for it there.
 func (p *planner) asked(o *Object, i model.Image) (list []string) {
 	for _, node := range i.Asked {
 		if p.have.Nodes[node] == nil || p.reached(i, node) {

@@ -19,7 +19,7 @@ func copyable(i model.Image) bool {
 	return i.Made() && !i.NoCopies && !i.Implied && !i.Deleted
 }
 
-// origin is the template that copies of an image are made of, and the image with what distinguishes it from
+// origin returns the template that copies of an image are made of, and the image with what distinguishes it from
 // others; nil: there is none with local disks. One that is locked, by a backup say, stays the origin:
 // its copies are as good as before.
 func (p *planner) origin(i model.Image, look *Look) (model.Image, *model.Guest) {
@@ -48,7 +48,7 @@ func (p *planner) origin(i model.Image, look *Look) (model.Image, *model.Guest) 
 	return i, nil
 }
 
-// madeByHand are the templates that people made and that an image stands for.
+// madeByHand returns the templates that people made and that an image stands for.
 func (p *planner) madeByHand(i model.Image) ([]*model.Guest, *Wait, Look) {
 	if i.Template != "" {
 		return p.templates(i)
@@ -63,7 +63,7 @@ func (p *planner) madeByHand(i model.Image) ([]*model.Guest, *Wait, Look) {
 	return []*model.Guest{g}, nil, Look{}
 }
 
-// withCopies are the templates that people made, and the copies of them.
+// withCopies returns the templates that people made, and the copies of them.
 func (p *planner) withCopies(i model.Image) ([]*model.Guest, *Wait, Look) {
 	list, wait, look := p.madeByHand(i)
 	if wait != nil || !look.Empty() || !copyable(i) || !p.copiesSeen(i) {
@@ -85,7 +85,7 @@ func (p *planner) copiesSeen(i model.Image) bool {
 		slices.ContainsFunc(p.nameless(), func(g *model.Guest) bool { return slices.Contains(g.Tags, model.Tag) })
 }
 
-// original is the template that a machine comes from: of a copy, what it is a copy of.
+// original returns the template that a machine comes from: of a copy, what it is a copy of.
 func original(g *model.Guest) int {
 	if m := g.Marker(); m != nil && m.Version != "" && m.From != 0 {
 		return m.From
@@ -161,7 +161,7 @@ func (p *planner) mayCopy(look *Look) unfit {
 // allGuests is where rights on all guests are.
 const allGuests = "/vms"
 
-// localDevice is an option by which a guest has a device of its node, other than by a mapping; empty: none.
+// localDevice returns an option by which a guest has a device of its node, other than by a mapping; empty: none.
 func localDevice(options map[string]string) string {
 	for _, k := range slices.Sorted(keysOf(options)) {
 		kind, value := strings.TrimRight(k, "0123456789"), options[k]
@@ -175,7 +175,7 @@ func localDevice(options map[string]string) string {
 	return ""
 }
 
-// copyTo is the copy that is or would be made for a node, as something to clone from, or why none can
+// copyTo returns the copy that is or would be made for a node, as something to clone from, or why none can
 // be.
 func (p *planner) copyTo(i model.Image, node string, look *Look) (*source, unfit) {
 	i, from := p.origin(i, look)

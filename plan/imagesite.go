@@ -58,7 +58,7 @@ func (p *planner) imageSite(i model.Image, node string, look *Look) (imageSite, 
 	return site, unfit{}
 }
 
-// copySlot is the node that a node's template is made for: itself, or the first of those that
+// copySlot returns the node that a node's template is made for: itself, or the first of those that
 // share the storage of the template.
 func (p *planner) copySlot(i model.Image, node string, look *Look) (string, unfit) {
 	if i.Made() {
@@ -80,7 +80,7 @@ func (p *planner) copySlot(i model.Image, node string, look *Look) (string, unfi
 	return node, unfit{}
 }
 
-// makeable is the template that is or would be made for a node, as something to clone from, or
+// makeable returns the template that is or would be made for a node, as something to clone from, or
 // why none can be.
 func (p *planner) makeable(i model.Image, node string, look *Look) (*source, unfit) {
 	if i.Made() {
@@ -162,7 +162,7 @@ func (p *planner) roomForDisk(i model.Image, node string, site imageSite, look *
 	return unfit{}
 }
 
-// promisedBeside is what others get on a storage: guests that are being made, and files of other images that
+// promisedBeside returns what others get on a storage: guests that are being made, and files of other images that
 // are fetched. A file of the image itself is the one that is asked about, whichever node fetches it.
 func (p *planner) promisedBeside(i model.Image, at spaceAt) (sum int64) {
 	other := func(k model.Key) bool {

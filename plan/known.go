@@ -26,7 +26,7 @@ func (p *planner) absent(look *Look, path string, privs ...string) bool {
 // storageUse is what a storage is needed for.
 type storageUse struct{ name, content string }
 
-// storagesFor are the storages that a guest needs for what is to be made.
+// storagesFor returns the storages that a guest needs for what is to be made.
 func storagesFor(v model.VM) []storageUse {
 	var list []storageUse
 	add := func(name, content string) {
@@ -44,7 +44,7 @@ func storagesFor(v model.VM) []storageUse {
 	return list
 }
 
-// diskUse is the storage that a wanted disk needs.
+// diskUse returns the storage that a wanted disk needs.
 func diskUse(d model.Disk) storageUse {
 	switch {
 	case d.CDROM && d.Volume != "" && d.Volume != "none":
@@ -125,7 +125,7 @@ func (p *planner) lacksBridge(look *Look, bridges []string, node string) string 
 	return ""
 }
 
-// bridgesOf are the bridges that NICs are plugged in to.
+// bridgesOf returns the bridges that NICs are plugged in to.
 func bridgesOf(nics []model.NIC) []string {
 	var list []string
 	for _, n := range nics {

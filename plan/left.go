@@ -51,7 +51,7 @@ func (p *planner) cleanFor(o *Object, unclean bool, claimed map[string]bool) {
 	p.cleanUp(o, lefts)
 }
 
-// makes is the VMID of the guest that the object's plan makes; 0: it makes none.
+// makes returns the VMID of the guest that the object's plan makes; 0: it makes none.
 func (o *Object) makes() int {
 	for _, s := range o.Steps {
 		if model.FactsOf(s.Action).Makes {

@@ -72,7 +72,7 @@ func counts(v model.VM) bool {
 	return len(v.Labels) > 0 || v.Place.SpreadBy != "" || len(devicesOf(v)) > 0
 }
 
-// free is the memory that guests can get on a node.
+// free returns the memory that guests can get on a node.
 func (l *nodeLoad) free(n *model.Node, v model.VM) int64 {
 	return max(0, n.Memory-n.Used-l.taken[n.Name]-v.Place.FactsOf(n.Name).Reserved)
 }
@@ -84,7 +84,7 @@ func (l *nodeLoad) fill(p *planner, node string, space map[string]int64) {
 	}
 }
 
-// spaceAt is where the space of a storage is counted.
+// spaceAt returns where the space of a storage is counted.
 func (p *planner) spaceAt(node, storage string) spaceAt {
 	if s := p.have.Storages[storage]; s != nil && s.Shared {
 		node = ""
@@ -92,7 +92,7 @@ func (p *planner) spaceAt(node, storage string) spaceAt {
 	return spaceAt{node, storage}
 }
 
-// spaceLeft is what a storage has left on a node, without what is promised there.
+// spaceLeft returns what a storage has left on a node, without what is promised there.
 func (p *planner) spaceLeft(s *model.Storage, node string) int64 {
 	return max(0, s.OnNode[node].Free()-p.nodeLoad().space[p.spaceAt(node, s.Name)])
 }
@@ -119,7 +119,7 @@ func (l *nodeLoad) conflict(v model.VM, node string) string {
 	return ""
 }
 
-// around are the nodes whose guests matter to one on a node that is kept apart from others: that node, or
+// around returns the nodes whose guests matter to one on a node that is kept apart from others: that node, or
 // those of all zones.
 func (l *nodeLoad) around(v *model.VM, node string) []string {
 	switch {

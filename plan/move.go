@@ -19,7 +19,7 @@ type move struct {
 	format  string // empty: any
 }
 
-// misplaced are the disks that aren't on the storages, or in the formats, that are wanted.
+// misplaced returns the disks that aren't on the storages, or in the formats, that are wanted.
 // No manifest names a storage for firmware: that moves along with the root disk, and before
 // it, so that the rest follows if the guest is looked at again in between.
 func (c *change) misplaced() []move {
@@ -55,7 +55,7 @@ func (c *change) misplaced() []move {
 	return list
 }
 
-// otherFormat is the format that a disk is to be in and isn't; empty: it is, or its storage
+// otherFormat returns the format that a disk is to be in and isn't; empty: it is, or its storage
 // has none.
 func (c *change) otherFormat(want, have model.Disk) string {
 	if want.Storage == "" {
@@ -90,7 +90,7 @@ func (c *change) move(after int) int {
 	return after
 }
 
-// why is why a disk is moved, and what that changes.
+// why returns why a disk is moved, and what that changes.
 func (m move) why() (string, []model.Difference) {
 	if m.storage == m.have.Storage {
 		return "", one(partOf(m.slot, "format", m.have.Format, m.format), Live)

@@ -78,7 +78,7 @@ func replugged(have, want model.NIC) bool {
 // managed reports whether the marker says that something was set by us.
 func (c *change) managed(mark string) bool { return c.have.Marker.Manages(mark) }
 
-// plugged is where an interface is plugged in: "vmbr0,tag=5".
+// plugged returns where an interface is plugged in: "vmbr0,tag=5".
 func plugged(n model.NIC) string {
 	if n.VLAN != 0 {
 		return fmt.Sprintf("%s,tag=%d", n.Bridge, n.VLAN)
@@ -86,7 +86,7 @@ func plugged(n model.NIC) string {
 	return n.Bridge
 }
 
-// nicChange is what is different about an interface.
+// nicChange returns what is different about an interface.
 func nicChange(have, want model.NIC) (list []model.Difference) {
 	add := func(name, a, b string) {
 		if a != b {

@@ -32,7 +32,7 @@ func (p *planner) occupied(o *Object, g *model.Guest, going bool) bool {
 // shutsDown reports whether tasks of that type wait for a guest to shut down.
 func shutsDown(task string) bool { return task == "qmshutdown" || task == "qmreboot" }
 
-// shutdowns are the tasks that wait for a guest to shut down.
+// shutdowns returns the tasks that wait for a guest to shut down.
 func (p *planner) shutdowns(vmid int) []string {
 	var tasks []string
 	for _, t := range p.have.TasksOf(vmid) {

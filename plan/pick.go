@@ -68,7 +68,7 @@ func ranked(v model.VM, best spot, left []spot, free map[string]int64) string {
 	return fmt.Sprintf("%s free memory of %s that can take it (%s%s)", most, plural(len(left), "node"), have, kept)
 }
 
-// preferred are the nodes that HA would take a guest to, if it has a choice.
+// preferred returns the nodes that HA would take a guest to, if it has a choice.
 func (p *planner) preferred(v model.VM, good []spot) (left []spot, why []string) {
 	name, limit, ok := p.limitOf(v)
 	if !ok {
@@ -92,7 +92,7 @@ func (p *planner) preferred(v model.VM, good []spot) (left []spot, why []string)
 	return left, why
 }
 
-// emptiest are the nodes in the zones that have the fewest guests of the same policy.
+// emptiest returns the nodes in the zones that have the fewest guests of the same policy.
 func (p *planner) emptiest(v model.VM, good []spot) (left []spot, why []string) {
 	if v.Place.SpreadBy == "" {
 		return good, nil

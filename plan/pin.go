@@ -25,7 +25,7 @@ func Templates(i model.Image, have *model.Observed) (list []*model.Guest, why st
 	return list, ""
 }
 
-// templates are those that an image's name and pin stand for, and that can be cloned now.
+// templates returns those that an image's name and pin stand for, and that can be cloned now.
 func (p *planner) templates(i model.Image) ([]*model.Guest, *Wait, Look) {
 	list, wait, look := p.namesakesOf(i)
 	if wait != nil || !look.Empty() {
@@ -45,7 +45,7 @@ func (p *planner) templates(i model.Image) ([]*model.Guest, *Wait, Look) {
 	return list, nil, Look{}
 }
 
-// namesakesOf are the templates that an image's name and pin stand for, also those that are locked.
+// namesakesOf returns the templates that an image's name and pin stand for, also those that are locked.
 func (p *planner) namesakesOf(i model.Image) ([]*model.Guest, *Wait, Look) {
 	var list []*model.Guest
 	var look Look
@@ -92,7 +92,7 @@ func pinned(pin model.Pin, g *model.Guest) bool {
 		(len(pin.Nodes) == 0 || slices.Contains(pin.Nodes, g.Node))
 }
 
-// sameNode are templates that share a node; none, if each has its own.
+// sameNode returns templates that share a node; none, if each has its own.
 func sameNode(list []*model.Guest) []*model.Guest {
 	byNode := map[string][]*model.Guest{}
 	for _, g := range list {

@@ -17,7 +17,7 @@ type spot struct {
 	why    string
 }
 
-// storage is where a full copy's disks go.
+// storage returns where a full copy's disks go.
 func (s spot) storage(full bool, v model.VM) string {
 	if !full {
 		return ""
@@ -25,7 +25,7 @@ func (s spot) storage(full bool, v model.VM) string {
 	return v.Source.Storage
 }
 
-// config is that of what the guest is made from; nil: of nothing.
+// config returns that of what the guest is made from; nil: of nothing.
 func (s spot) config() *model.Config {
 	if s.source == nil {
 		return nil
@@ -84,7 +84,7 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, 
 	return best, nil, Look{}
 }
 
-// orMade is the template of an image that can be made for a node, where there is none in reach.
+// orMade returns the template of an image that can be made for a node, where there is none in reach.
 func (p *planner) orMade(img model.Image, node string, src *source, why unfit, look *Look) (*source, unfit) {
 	var own Look
 	switch {
@@ -97,7 +97,7 @@ func (p *planner) orMade(img model.Image, node string, src *source, why unfit, l
 	return src, why
 }
 
-// detour is how much more memory a node must have left to be chosen though the image has to be
+// detour returns how much more memory a node must have left to be chosen though the image has to be
 // made there first: that of one guest more. So a few guests don't have it made on every node.
 func (s spot) detour() int64 {
 	if s.source == nil || s.source.future == nil {
@@ -106,7 +106,7 @@ func (s spot) detour() int64 {
 	return s.memory
 }
 
-// memoryFrom is how much memory a guest has that is made from a source: as much
+// memoryFrom returns how much memory a guest has that is made from a source: as much
 // as that one, if its manifest doesn't say.
 func memoryFrom(v model.VM, src *source) int64 {
 	if m := model.MemoryOf(v.Options); m > 0 || src == nil {
@@ -115,7 +115,7 @@ func memoryFrom(v model.VM, src *source) int64 {
 	return src.guest.Memory
 }
 
-// nodesFor are the nodes that a guest may go to, in the order of their names.
+// nodesFor returns the nodes that a guest may go to, in the order of their names.
 func (p *planner) nodesFor(v model.VM) []*model.Node {
 	var list []*model.Node
 	for _, n := range p.have.Nodes {
@@ -162,7 +162,7 @@ func (p *planner) reach(node string, sources []*source, storage string) (*source
 	return nil, never("%s (%d) is on %s with local disks", s.guest.Name, s.guest.VMID, s.guest.Node)
 }
 
-// unknown is why a node can't take a guest that isn't in the cluster.
+// unknown returns why a node can't take a guest that isn't in the cluster.
 func (p *planner) unknown() unfit {
 	return never("not in the cluster, which has %s", strings.Join(model.NamesOf(p.have.Nodes), ", "))
 }

@@ -154,10 +154,10 @@ func (o *Object) step(s Step, after ...int) int {
 	return s.N
 }
 
-// absent is why something is made.
+// absent returns why something is made.
 func absent(o model.Owner) string { return fmt.Sprintf("%s isn't there", o.Key) }
 
-// ending is why something goes.
+// ending returns why something goes.
 func ending(o model.Owner) string { return fmt.Sprintf("%s is to go", o.Key) }
 
 func (o *Object) wait(reason model.Reason, text string) {

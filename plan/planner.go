@@ -99,7 +99,7 @@ func (p *planner) guests() []Object {
 	return out
 }
 
-// copiesBefore is how many guests stand before this one in a row of copies.
+// copiesBefore returns how many guests stand before this one in a row of copies.
 func (p *planner) copiesBefore(v model.VM) (n int) {
 	for n < len(p.want.VMs) {
 		from, ok := p.vms[v.Source.VM]

@@ -77,7 +77,7 @@ func (c *change) addressTaken() bool {
 	return false
 }
 
-// powers is the difference of a guest that starts or stops.
+// powers returns the difference of a guest that starts or stops.
 func (c *change) powers(to model.Status, e Effect) []model.Difference {
 	return one(differs(model.FieldPower, string(c.g.Status), string(to)), e)
 }

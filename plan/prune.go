@@ -42,7 +42,7 @@ func (p *planner) prune() []Object {
 	return out
 }
 
-// wantedNames are the names of guests by their owners' IDs.
+// wantedNames returns the names of guests by their owners' IDs.
 func (p *planner) wantedNames() map[string]string {
 	wanted := map[string]string{}
 	for _, v := range p.want.VMs {
@@ -165,7 +165,7 @@ func (p *planner) leftOver(g *model.Guest, wanted map[string]string) (Object, bo
 	return o, true
 }
 
-// imageOf is the image that a template was made for, which is to go with all its templates.
+// imageOf returns the image that a template was made for, which is to go with all its templates.
 func (p *planner) imageOf(o model.Owner) model.Image {
 	uid, _, versioned := strings.Cut(o.UID, "+")
 	if o.UID = uid; !versioned {
@@ -199,7 +199,7 @@ func (p *planner) leftOverSnapshots(v model.VM, set *Object) (Object, bool) {
 	return p.snapshot(s), true
 }
 
-// unnamedSnapshots are those of a guest that the set took and no longer names.
+// unnamedSnapshots returns those of a guest that the set took and no longer names.
 // Where a manifest says how many are to be kept, the names of the older ones are
 // gone by design.
 func (p *planner) unnamedSnapshots(s model.Snapshot, g *model.Guest) []model.SnapshotInfo {

@@ -71,7 +71,7 @@ func (c *change) sayDrive(slot string, d model.Difference) {
 	c.sayLater(d)
 }
 
-// effectOf is when what changes about the configuration takes effect, and what is lost.
+// effectOf returns when what changes about the configuration takes effect, and what is lost.
 func effectOf(list []model.Difference) Effect {
 	e := Live
 	now, later := false, false
@@ -94,7 +94,7 @@ func effectOf(list []model.Difference) Effect {
 	return e
 }
 
-// applied are the differences that a restart applies: those of options with what the running
+// applied returns the differences that a restart applies: those of options with what the running
 // guest has and what it gets.
 func (c *change) applied(keys []string) []model.Difference {
 	var list []model.Difference

@@ -52,7 +52,7 @@ func (p *planner) unmoved(o *Object, f finding) {
 	}
 }
 
-// sendTo is the node that a guest goes to, or why none can take it.
+// sendTo returns the node that a guest goes to, or why none can take it.
 func (p *planner) sendTo(c *change, move model.Move) (to string, no refusals) {
 	if move.To == "" {
 		return p.destination(c)

@@ -137,7 +137,7 @@ func (r *rollout) read(i int, look Look) {
 	}
 }
 
-// away are the other guests of a group that are unavailable. Look is what has to be read to
+// away returns the other guests of a group that are unavailable. Look is what has to be read to
 // know that of all of them.
 func (r *rollout) away(i int, group string) (away []int, look Look) {
 	name := r.p.want.VMs[i].Owner.Name
@@ -159,7 +159,7 @@ func (r *rollout) away(i int, group string) (away []int, look Look) {
 	return away, look
 }
 
-// underWay are those of some guests that are being restarted or replaced.
+// underWay returns those of some guests that are being restarted or replaced.
 func (r *rollout) underWay(guests []int) (list []int) {
 	for _, i := range guests {
 		if r.begun[i] || r.p.have.Rolling[r.p.want.VMs[i].Owner.Key] {

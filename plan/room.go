@@ -39,7 +39,7 @@ func promised(space int64) string {
 	return fmt.Sprintf(" (%s more is for machines that are being made)", model.Bytes(space))
 }
 
-// spaceFor is how large the disks are that a new guest gets, by storage.
+// spaceFor returns how large the disks are that a new guest gets, by storage.
 func spaceFor(v model.VM, src *source, full bool) map[string]int64 {
 	need := map[string]int64{}
 	for _, d := range v.Disks {
@@ -69,7 +69,7 @@ func spaceFor(v model.VM, src *source, full bool) map[string]int64 {
 	return need
 }
 
-// rootSize is the declared size of the root disk; 0: it has that of the image.
+// rootSize returns the declared size of the root disk; 0: it has that of the image.
 func rootSize(v model.VM) int64 {
 	for _, d := range v.Disks {
 		if d.Root() {

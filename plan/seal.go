@@ -19,7 +19,7 @@ const (
 	passwordPrefix = "cipassword:"
 )
 
-// markOf is the mark behind a prefix; empty: there is none.
+// markOf returns the mark behind a prefix; empty: there is none.
 func markOf(m *model.Marker, prefix string) string {
 	for _, mark := range m.Managed {
 		if rest, ok := strings.CutPrefix(mark, prefix); ok {
@@ -52,7 +52,7 @@ func (p *planner) recognise(o *Object, v model.VM, g *model.Guest) model.VM {
 	return v
 }
 
-// markFor is the mark that a guest is to have which has the secret already.
+// markFor returns the mark that a guest is to have which has the secret already.
 func (p *planner) markFor(o *Object, have *model.Config, seal model.Seal, mark string, match model.Match, what string) string {
 	switch {
 	case match == model.NoKeyFor:
@@ -65,7 +65,7 @@ func (p *planner) markFor(o *Object, have *model.Config, seal model.Seal, mark s
 	return seal.Mark
 }
 
-// canonical is the guest with the names of files that follow from what is wanted, as a
+// canonical returns the guest with the names of files that follow from what is wanted, as a
 // fingerprint has them: no list shows under which ones they are kept.
 func (c *change) canonical() model.VM {
 	v := c.v

@@ -119,12 +119,12 @@ func (c *change) attached() bool {
 	return ok && d.Volume == seedVolume(c.v, c.g.VMID)
 }
 
-// seedVolume is where a guest's first-boot data is kept.
+// seedVolume returns where a guest's first-boot data is kept.
 func seedVolume(v model.VM, vmid int) string {
 	return v.Seed.Volume(vmid)
 }
 
-// intendedSeed is the volume that a new guest's marker names.
+// intendedSeed returns the volume that a new guest's marker names.
 func intendedSeed(v model.VM, vmid int) string {
 	if v.Seed == nil || v.Seed.Dropped {
 		return ""
@@ -157,7 +157,7 @@ func (c *change) keepSeed() {
 	}
 }
 
-// seedSteps are the uploads that first-boot data still need.
+// seedSteps returns the uploads that first-boot data still need.
 func (p *planner) seedSteps(v model.VM, to model.Target) []Step {
 	const what, why = "upload its first-boot data", model.WhyData
 	seed := v.Seed
@@ -243,7 +243,7 @@ func hasCloudInit(c *model.Config) bool {
 
 func (c *change) rootStorage() string { return rootStorage(c.have) }
 
-// rootStorage is the storage of the disk that a guest boots from.
+// rootStorage returns the storage of the disk that a guest boots from.
 func rootStorage(c *model.Config) string {
 	d, ok := c.DiskAt(bootSlot(c))
 	if !ok {

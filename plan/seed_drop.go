@@ -42,7 +42,7 @@ func DropsSeed(c *model.Config) bool {
 	return !model.SeedSnippets(seed) && (seed == "" || !strings.Contains(c.Text, seed))
 }
 
-// emptied are the drives that hold one of some files, without a medium.
+// emptied returns the drives that hold one of some files, without a medium.
 func emptied(c *model.Config, seeds []string) (drives []model.NewDisk) {
 	for _, d := range c.Disks {
 		if d.CDROM && d.Volume != "" && slices.Contains(seeds, d.Volume) {
@@ -52,7 +52,7 @@ func emptied(c *model.Config, seeds []string) (drives []model.NewDisk) {
 	return drives
 }
 
-// doneWith are the first-boot data that are wanted of a guest that has done with them.
+// doneWith returns the first-boot data that are wanted of a guest that has done with them.
 func doneWith(m *model.Marker, seed *model.Seed) *model.Seed {
 	if !m.Dropped || seed == nil || seed.Apart || len(seed.Snippets) > 0 {
 		return seed

@@ -61,7 +61,7 @@ func (c *change) forget(seeds []string, why string, after int) (last int, ok boo
 	return last, true
 }
 
-// uploading is the wait for an upload that may be that of a file which isn't there;
+// uploading returns the wait for an upload that may be that of a file which isn't there;
 // nil: there is none.
 func (c *change) uploading(seed string) *Wait {
 	if seed == "" || slices.ContainsFunc(model.SeedVolumes(seed), func(v string) bool { return len(c.p.fileNodes(v, c.g.Node)) > 0 }) {
@@ -75,7 +75,7 @@ func (c *change) uploading(seed string) *Wait {
 	return nil
 }
 
-// pluggedYet are the drives that a running guest has until it restarts: their removal, or what
+// pluggedYet returns the drives that a running guest has until it restarts: their removal, or what
 // is to be in their slot, is pending.
 func (c *change) pluggedYet() (list []model.Disk) {
 	if c.have.Running == nil || !c.running() {
@@ -94,7 +94,7 @@ func (c *change) holds(seed string) bool {
 	return slices.ContainsFunc(c.have.Disks, func(d model.Disk) bool { return slices.Contains(model.SeedVolumes(seed), d.Volume) })
 }
 
-// leftSeeds are the files that will still have to go once the configuration is
+// leftSeeds returns the files that will still have to go once the configuration is
 // up to date. One that the marker meant until now counts even if the list of files
 // doesn't show it: its upload may be under way. Later lists show it.
 func (c *change) leftSeeds(current string) []string {

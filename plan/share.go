@@ -43,7 +43,7 @@ func (p *planner) share(s model.Share) Object {
 	return o
 }
 
-// shareNodes are the nodes that a mapping is to have an entry for: those where
+// shareNodes returns the nodes that a mapping is to have an entry for: those where
 // guests may use it, and those that others have added.
 func (p *planner) shareNodes(s model.Share, dir model.Dir) []string {
 	nodes := slices.Clone(s.Nodes)
@@ -173,7 +173,7 @@ func unseenShare(name string) string {
 	return fmt.Sprintf("the directory mapping %s stays, since whether other guests use it can't be seen without the privilege VM.Audit on /vms; once none does: pvesh delete /cluster/mapping/dir/%[1]s", name)
 }
 
-// sharers are the guests whose configs use a mapping. All have to be read to know
+// sharers returns the guests whose configs use a mapping. All have to be read to know
 // that, whoever made them.
 func (p *planner) sharers(name string) (users []int, look Look) {
 	for _, id := range slices.Sorted(keysOf(p.have.Guests)) {
@@ -198,7 +198,7 @@ func usesShare(c *model.Config, name string) bool {
 	return false
 }
 
-// sharedBy is the mapping that an option names.
+// sharedBy returns the mapping that an option names.
 func sharedBy(option string) string {
 	first, _, _ := strings.Cut(option, ",")
 	return strings.TrimPrefix(first, "dirid=")

@@ -13,7 +13,7 @@ import (
 // volume each of them is. So a disk is recognised that somebody has detached, or plugged in
 // elsewhere: a new, empty one in its place would hide the data.
 
-// slotOf is where a wanted disk is, or goes.
+// slotOf returns where a wanted disk is, or goes.
 func (c *change) slotOf(d model.Disk) string {
 	if c.slots == nil {
 		c.settleSlots()
@@ -87,7 +87,7 @@ func (c *change) othersVolume(d, there model.Disk) bool {
 	})
 }
 
-// freeFor is where a wanted disk goes that isn't plugged in.
+// freeFor returns where a wanted disk goes that isn't plugged in.
 func freeFor(d model.Disk, taken map[string]bool) string {
 	switch {
 	case d.Root():
@@ -132,7 +132,7 @@ func (c *change) findDetached(d model.Disk, claimed map[string]bool) {
 	}
 }
 
-// remembered is the disk that the marker says is on a volume; empty: none.
+// remembered returns the disk that the marker says is on a volume; empty: none.
 func (c *change) remembered(volume string) string {
 	for name := range c.have.Marker.Disks {
 		if c.have.Marker.Remembers(name, volume) {
@@ -194,7 +194,7 @@ func (c *change) inTheWay(d, have model.Disk) Refusal {
 	}
 }
 
-// comes is how a new disk comes: it may be in the place of one that is gone.
+// comes returns how a new disk comes: it may be in the place of one that is gone.
 func (c *change) comes(d model.Disk) model.Verb {
 	if c.have.Marker.Disks[diskName(d)] != "" {
 		return model.VerbReplace
@@ -202,7 +202,7 @@ func (c *change) comes(d model.Disk) model.Verb {
 	return model.VerbAdd
 }
 
-// volumes are what the marker is to remember of the wanted disks.
+// volumes returns what the marker is to remember of the wanted disks.
 func (c *change) volumes() map[string]string {
 	known := map[string]string{}
 	for _, d := range c.v.Disks {

@@ -61,7 +61,7 @@ func (p *planner) snapshot(s model.Snapshot) Object {
 	return o
 }
 
-// machineOf is the machine that a snapshot is of; false: the object says why that isn't known.
+// machineOf returns the machine that a snapshot is of; false: the object says why that isn't known.
 func (p *planner) machineOf(o *Object, s model.Snapshot) (model.VM, bool) {
 	if s.VMID == 0 {
 		v, ok := p.vms[s.VM]
@@ -186,7 +186,7 @@ func snapshotOurs(i model.SnapshotInfo, o model.Owner) bool {
 	return ok && m.Owner == o
 }
 
-// formerly is the object that a snapshot was taken for, if that had the name of the
+// formerly returns the object that a snapshot was taken for, if that had the name of the
 // owner and is gone.
 func formerly(i model.SnapshotInfo, o model.Owner) model.Owner {
 	if _, m, ok := model.ParseDescription(i.Description); ok && replaced(m.Owner, o) {

@@ -38,7 +38,7 @@ func (p *planner) snippetSteps(v model.VM, to model.Target, what, why string) []
 	return steps
 }
 
-// snippetNodes are the nodes that may run a guest and have the storage; one of them
+// snippetNodes returns the nodes that may run a guest and have the storage; one of them
 // if they share it.
 func (p *planner) snippetNodes(v model.VM, now string) []string {
 	if p.sharedVolume(v.Seed.Storage + ":") {
@@ -61,7 +61,7 @@ func withoutSnippets(options map[string]string) map[string]string {
 	return options
 }
 
-// withOption are options with another value of one.
+// withOption returns options with another value of one.
 func withOption(options map[string]string, key, value string) map[string]string {
 	options = maps.Clone(options)
 	options[key] = value

@@ -30,7 +30,7 @@ func (p *planner) reaches(s *source, node string) bool {
 	})
 }
 
-// rootSlot is the slot that the source boots from.
+// rootSlot returns the slot that the source boots from.
 func (s *source) rootSlot() string {
 	if s == nil || s.guest.Config == nil {
 		return "scsi0"
@@ -38,7 +38,7 @@ func (s *source) rootSlot() string {
 	return bootSlot(s.guest.Config)
 }
 
-// rootSize is how large the root disk is before it is grown.
+// rootSize returns how large the root disk is before it is grown.
 func (s *source) rootSize(model.Disk) int64 {
 	if d, ok := s.guest.Config.DiskAt(s.rootSlot()); ok {
 		return d.Size
@@ -100,7 +100,7 @@ func (p *planner) copiedFull(v model.VM, g *model.Guest) bool {
 	return p.thick(v, g) // linked copies are as thin as can be
 }
 
-// sourceVM is another guest of ours, or a snapshot of it.
+// sourceVM returns another guest of ours, or a snapshot of it.
 func (p *planner) sourceVM(key model.Key, snapshot string) ([]*model.Guest, *Wait, Look) {
 	v, ok := p.vms[key]
 	if !ok {
@@ -130,7 +130,7 @@ func (p *planner) sourceVM(key model.Key, snapshot string) ([]*model.Guest, *Wai
 	return []*model.Guest{f.guest}, nil, Look{}
 }
 
-// sourceImage is a template.
+// sourceImage returns a template.
 func (p *planner) sourceImage(key model.Key) ([]*model.Guest, *Wait, Look) {
 	img, ok := p.images[key]
 	if !ok {

@@ -14,7 +14,7 @@ const (
 	mayFetch    = "Datastore.AllocateTemplate"
 )
 
-// taking are the storages of a node that take a kind of content, by name.
+// taking returns the storages of a node that take a kind of content, by name.
 func (p *planner) taking(node, content string) []*model.Storage {
 	var list []*model.Storage
 	for _, name := range model.NamesOf(p.have.Storages) {
@@ -116,7 +116,7 @@ func (p *planner) thick(v model.VM, from *model.Guest) bool {
 	return ok && rootFormat(v) == "raw" && s != nil && !s.Blocks() && d.Format != "raw"
 }
 
-// copyFormat is the format of a full copy's disks, if the manifest says so; empty:
+// copyFormat returns the format of a full copy's disks, if the manifest says so; empty:
 // that of the source, or none where disks are block devices.
 func (p *planner) copyFormat(v model.VM, at spot, full bool) string {
 	storage := at.storage(full, v)

@@ -42,7 +42,7 @@ func (p *planner) convert(o *Object, g *model.Guest) bool {
 	return last > 0
 }
 
-// unconverted are the disks of a template that are still to become base volumes.
+// unconverted returns the disks of a template that are still to become base volumes.
 func (p *planner) unconverted(g *model.Guest) (list []model.Disk) {
 	if !g.Template || g.Config == nil {
 		return nil

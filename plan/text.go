@@ -30,7 +30,7 @@ func (s Step) Because() (string, []model.Difference) {
 // Reason returns why a step is done, as plain data.
 func (s Step) Reason() string { return reason(s.Why, s.Diff, s.Effect) }
 
-// reason is a text and differences as plain data, with the effects that aren't that of the
+// reason returns a text and differences as plain data, with the effects that aren't that of the
 // whole.
 func reason(why string, diff []model.Difference, e Effect) string {
 	var parts []string

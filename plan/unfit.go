@@ -15,10 +15,10 @@ type unfit struct {
 
 func (u unfit) no() bool { return u.reason != "" }
 
-// now is a reason that may pass by itself.
+// now returns a reason that may pass by itself.
 func now(format string, args ...any) unfit { return unfit{reason: fmt.Sprintf(format, args...)} }
 
-// never is a reason that lasts until a person changes something.
+// never returns a reason that lasts until a person changes something.
 func never(format string, args ...any) unfit {
 	return unfit{reason: fmt.Sprintf(format, args...), lasting: true}
 }
@@ -50,7 +50,7 @@ func (r refusals) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// lasting are those that don't pass by themselves.
+// lasting returns those that don't pass by themselves.
 func (r refusals) lasting() refusals {
 	var out refusals
 	for _, one := range r {
@@ -61,7 +61,7 @@ func (r refusals) lasting() refusals {
 	return out
 }
 
-// kind is the reason to wait when all nodes refuse.
+// kind returns the reason to wait when all nodes refuse.
 func (r refusals) kind() model.Reason {
 	if len(r) > 0 && len(r.lasting()) == len(r) {
 		return model.WaitUnfit
@@ -78,7 +78,7 @@ func tooManyCPUs(need int, n *model.Node) string {
 	return fmt.Sprintf("%s, %d needed", plural(n.CPUs, "CPU"), need)
 }
 
-// cpusFrom is how many CPUs Proxmox counts of a guest that is made from a source: sockets by
+// cpusFrom returns how many CPUs Proxmox counts of a guest that is made from a source: sockets by
 // cores, whether they are plugged in or not.
 func cpusFrom(v model.VM, src *source) int {
 	var from map[string]string
@@ -88,7 +88,7 @@ func cpusFrom(v model.VM, src *source) int {
 	return allCPUs(overlaid(from, v.Options))
 }
 
-// overlaid are options with others set over them.
+// overlaid returns options with others set over them.
 func overlaid(under, over map[string]string) map[string]string {
 	out := make(map[string]string, len(under)+len(over))
 	for _, options := range []map[string]string{under, over} {

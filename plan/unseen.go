@@ -63,7 +63,7 @@ func (p *planner) hidden(o *Object, owner model.Owner, ids ...int) bool {
 	return o.Wait != nil || !o.Look.Empty()
 }
 
-// firstFree is the first of an owner's candidates that no visible guest has; 0: none.
+// firstFree returns the first of an owner's candidates that no visible guest has; 0: none.
 func (p *planner) firstFree(o model.Owner, r model.Range) int {
 	for id := range o.Candidates(r) {
 		if p.have.Guests[id] == nil {

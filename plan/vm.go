@@ -66,7 +66,7 @@ func (p *planner) vm(v model.VM) Object {
 	return o
 }
 
-// unread is what the cluster's list doesn't show of a guest: its config, and whether it
+// unread returns what the cluster's list doesn't show of a guest: its config, and whether it
 // runs right now.
 func (p *planner) unread(g *model.Guest) (l Look) {
 	if p.want.Quick {
@@ -79,7 +79,7 @@ func (p *planner) unread(g *model.Guest) (l Look) {
 	return l
 }
 
-// stale are those of some guests whose power state may be a status round old.
+// stale returns those of some guests whose power state may be a status round old.
 func (p *planner) stale(ids []int) (stale []int) {
 	for _, id := range ids {
 		if g := p.have.Guests[id]; g != nil && g.StalePower && !g.Template && !g.Container && !p.want.Quick {

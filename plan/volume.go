@@ -34,7 +34,7 @@ func (p *planner) inspect(out *Plan) {
 	}
 }
 
-// inspected is the VMID whose disks matter to an object: that of its guest, if its config is known,
+// inspected returns the VMID whose disks matter to an object: that of its guest, if its config is known,
 // or the one that it gets or would have had; asks means that there is no such guest.
 func (p *planner) inspected(o *Object, v model.VM) (vmid int, asks bool) {
 	if g := p.have.Guests[o.VMID]; g != nil {
@@ -50,7 +50,7 @@ func (p *planner) inspected(o *Object, v model.VM) (vmid int, asks bool) {
 	return f.free, true
 }
 
-// orphans are disks that are called as a guest's that isn't there. They may hold what nobody else
+// orphans returns disks that are called as a guest's that isn't there. They may hold what nobody else
 // has, so that they are kept.
 func (p *planner) orphans(volumes []model.Volume) []string {
 	var list []string

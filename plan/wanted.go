@@ -229,7 +229,7 @@ func (w *Wanted) Rolled(want model.Desired, planned Plan) (all model.Desired, mo
 	return part.want, part.grown
 }
 
-// rolledWith are the guests that count when it is decided whether those of some groups may be
+// rolledWith returns the guests that count when it is decided whether those of some groups may be
 // restarted or replaced.
 func (w *Wanted) rolledWith(groups map[string]bool) (list []model.Key) {
 	for _, group := range slices.Sorted(maps.Keys(groups)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// differs is what an option changes from and to. Proxmox' own size stands for one that
+// differs returns what an option changes from and to. Proxmox' own size stands for one that
 // the config leaves out. Passwords are left out.
 func differs(field, have, want string) model.Difference {
 	if d := model.DefaultSizes[field]; d != "" {
@@ -22,25 +22,25 @@ func differs(field, have, want string) model.Difference {
 	return model.Difference{Verb: model.VerbSet, Field: field, From: have, To: want}
 }
 
-// partOf is a difference of a part of a slot.
+// partOf returns a difference of a part of a slot.
 func partOf(slot, name, have, want string) model.Difference {
 	return model.Difference{Verb: model.VerbSet, Field: slot + "." + name, From: have, To: want}
 }
 
-// sized is a disk that gets another size, in bytes; 0: not known yet.
+// sized returns a disk that gets another size, in bytes; 0: not known yet.
 func sized(slot string, have, want int64, e Effect) []model.Difference {
 	d := partOf(slot, "size", amount(have), amount(want))
 	d.Effect = e
 	return []model.Difference{d}
 }
 
-// one is a single difference that has an effect.
+// one returns a single difference that has an effect.
 func one(d model.Difference, e Effect) []model.Difference {
 	d.Effect = e
 	return []model.Difference{d}
 }
 
-// amount is a number of bytes as differences have it; empty: not known.
+// amount returns a number of bytes as differences have it; empty: not known.
 func amount(n int64) string {
 	if n == 0 {
 		return ""
@@ -89,7 +89,7 @@ func number(n int) string {
 
 func keysOf[K comparable, V any](m map[K]V) iter.Seq[K] { return maps.Keys(m) }
 
-// taskName is a task's type in words.
+// taskName returns a task's type in words.
 func taskName(typ string) string {
 	names := map[string]string{
 		"qmstart": "the start", "qmstop": "the stop", "qmshutdown": "the shutdown", "qmreboot": "the restart",

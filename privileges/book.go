@@ -86,7 +86,7 @@ func (b *book) any(why, path string, privs ...string) {
 	b.add(n)
 }
 
-// alternatives are the sets of claims that make an expression hold.
+// alternatives returns the sets of claims that make an expression hold.
 func alternatives(check schema.Check, c call) [][]claim {
 	switch e := check.(type) {
 	case schema.And:
@@ -182,5 +182,5 @@ func poolPath(pool string) string {
 	return "/pool/" + pool
 }
 
-// haName is what the HA manager calls a guest.
+// haName returns what the HA manager calls a guest.
 func haName(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }

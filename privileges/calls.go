@@ -25,7 +25,7 @@ const (
 	containerCall = "/nodes/{node}/lxc/{vmid}"
 )
 
-// calls are the requests to Proxmox that a deed takes. Parameters that permissions
+// calls returns the requests to Proxmox that a deed takes. Parameters that permissions
 // don't depend on are left out.
 func calls(d deed, at Facts) []call {
 	change, configures := changeOf(d.action)
@@ -43,7 +43,7 @@ func calls(d deed, at Facts) []call {
 	return list
 }
 
-// changeOf is what an action changes in a guest's config, if it does so in a call of its
+// changeOf returns what an action changes in a guest's config, if it does so in a call of its
 // own.
 func changeOf(action model.Action) (c model.Configure, ok bool) {
 	switch a := action.(type) {
@@ -86,7 +86,7 @@ func madeForHA(a model.SetHA, c model.Call, at Facts) bool {
 	return a.New == (c.Method == "POST")
 }
 
-// parameters are the paths of the access tree that the parameters of a deed's calls stand
+// parameters returns the paths of the access tree that the parameters of a deed's calls stand
 // for.
 func parameters(d deed) map[string]string {
 	file := func(node, storage string) map[string]string {

@@ -12,7 +12,7 @@ import (
 // chapter is something that happens to what is wanted, or to what is there.
 type chapter func(l *life, want *model.Desired)
 
-// wholeLife is all that happens, in this order. After each chapter, plans put everything right.
+// wholeLife returns all that happens, in this order. After each chapter, plans put everything right.
 func wholeLife() []chapter {
 	return []chapter{
 		begun, grown, drifted, misplaced, powered(model.PowerOn), moved, sent, reached, paused, powered(model.PowerOffGraceful), powered(model.PowerOn),
@@ -20,12 +20,12 @@ func wholeLife() []chapter {
 	}
 }
 
-// firstDays are the chapters that depend on nodes and storages.
+// firstDays returns the chapters that depend on nodes and storages.
 func firstDays() []chapter {
 	return []chapter{begun, grown, drifted, withoutSnapshots, withoutGuests, withoutImages}
 }
 
-// settled is what is wanted without what keeps it from being done now.
+// settled returns what is wanted without what keeps it from being done now.
 func settled(want model.Desired) model.Desired {
 	want.VMs, want.Images = slices.Clone(want.VMs), slices.Clone(want.Images)
 	want.Snapshots, want.Shares = slices.Clone(want.Snapshots), slices.Clone(want.Shares)
@@ -47,7 +47,7 @@ func settled(want model.Desired) model.Desired {
 	return want
 }
 
-// pinned is what is wanted, with everything on one node that may go there.
+// pinned returns what is wanted, with everything on one node that may go there.
 func pinned(want model.Desired, node string) model.Desired {
 	want.VMs, want.Images = slices.Clone(want.VMs), slices.Clone(want.Images)
 	for i := range want.VMs {
@@ -202,7 +202,7 @@ func withoutImages(_ *life, want *model.Desired) {
 	}
 }
 
-// guestsOf are the guests of an owner in the invented cluster.
+// guestsOf returns the guests of an owner in the invented cluster.
 func (l *life) guestsOf(v model.VM) []*model.Guest {
 	var list []*model.Guest
 	for _, g := range l.w.Guests {

@@ -128,7 +128,7 @@ func (b *book) bridge(why string, n model.NIC) {
 	}
 }
 
-// trunk are the VLANs of "2;5-7".
+// trunk returns the VLANs of "2;5-7".
 func trunk(text string) []int {
 	var tags []int
 	for part := range strings.SplitSeq(text, ";") {
@@ -166,7 +166,7 @@ func kindOf(d model.Disk) driveKind {
 	return disk
 }
 
-// storageOf is where a disk is, or is to be.
+// storageOf returns where a disk is, or is to be.
 func storageOf(d model.Disk) string {
 	if name, _, ok := strings.Cut(d.Volume, ":"); ok {
 		return name

@@ -106,7 +106,7 @@ func (f *foresight) judge(o *plan.Object) {
 	}
 }
 
-// needs are what a step asks for.
+// needs returns what a step asks for.
 func (f *foresight) needs(o *plan.Object, a model.Action) []need {
 	b := &book{at: Facts{Release: f.have.Release, Have: f.have}, schema: f.schema}
 	for _, c := range f.calls(o, a) {
@@ -120,7 +120,7 @@ func (f *foresight) needs(o *plan.Object, a model.Action) []need {
 // intoPool is a guest that is put into a pool.
 type intoPool struct{ guest, pool string }
 
-// joining is the step by which an object's guest gets into a pool; 0: there is none.
+// joining returns the step by which an object's guest gets into a pool; 0: there is none.
 func joining(o *plan.Object) (step int, into intoPool) {
 	for _, s := range o.Steps {
 		if a, ok := s.Action.(model.SetPool); ok && a.Pool != "" {
@@ -130,7 +130,7 @@ func joining(o *plan.Object) (step int, into intoPool) {
 	return 0, into
 }
 
-// over is a holder for which the guest is in the pool already.
+// over returns a holder for which the guest is in the pool already.
 func (p intoPool) over(h *holder) *holder {
 	then := *h
 	then.pools = maps.Clone(h.pools)
@@ -161,7 +161,7 @@ func (f *foresight) refuse(o *plan.Object, missing []claim, whats []string) {
 // namedPaths is how many paths a text names: a trunk may have thousands of VLANs, and Kubernetes takes no condition with a long text.
 const namedPaths = 5
 
-// enumerate is "a, b and c".
+// enumerate returns "a, b and c".
 func enumerate(names []string) string {
 	last := len(names) - 1
 	if last == 0 {
@@ -185,7 +185,7 @@ func (f *foresight) ask(look *plan.Look, at string) {
 	}
 }
 
-// calls are the requests of a step, on the paths of what is really there.
+// calls returns the requests of a step, on the paths of what is really there.
 func (f *foresight) calls(o *plan.Object, a model.Action) []call {
 	d := deed{action: a, of: o.Owner.Key, newID: vmPath(o.VMID)}
 	if vmid := a.Guest(); vmid != 0 {
@@ -224,7 +224,7 @@ const (
 // sights are these, in words for people.
 var sights = map[string]string{seeing: "see it", asking: "ask its guest agent for addresses"}
 
-// sights are what it takes to see what is made: who doesn't see it can't go on with it.
+// sights returns what it takes to see what is made: who doesn't see it can't go on with it.
 func (f *foresight) sights(o *plan.Object, a model.Action) []need {
 	if !model.FactsOf(a).Makes {
 		return nil
@@ -249,7 +249,7 @@ func (f *foresight) asksAgent(o *plan.Object, a model.Action) bool {
 	return v.WaitAddress && agent != ""
 }
 
-// pools are those whose rights hold on guests that an object's steps are about: they are in one, or are made in it.
+// pools returns those whose rights hold on guests that an object's steps are about: they are in one, or are made in it.
 func (f *foresight) pools(o *plan.Object) map[string][]string {
 	pools := map[string][]string{}
 	add := func(vmid int, pool string) {
@@ -272,7 +272,7 @@ func (f *foresight) pools(o *plan.Object) map[string][]string {
 	return pools
 }
 
-// madeIn is the pool in which an action makes a guest.
+// madeIn returns the pool in which an action makes a guest.
 func madeIn(action model.Action) string {
 	switch a := action.(type) {
 	case model.Clone:
@@ -283,7 +283,7 @@ func madeIn(action model.Action) string {
 	return ""
 }
 
-// named are claims on the paths that people grant them on: a guest that is made in a pool gets its rights there.
+// named returns claims on the paths that people grant them on: a guest that is made in a pool gets its rights there.
 func (f *foresight) named(o *plan.Object, claims []claim) []claim {
 	pool := ""
 	for _, s := range o.Steps {

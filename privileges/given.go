@@ -42,7 +42,7 @@ func (g given) command(path, role, user, token string) string {
 	return words(line...)
 }
 
-// split are the entries that give an account privileges on a path, and below it if that is
+// split returns the entries that give an account privileges on a path, and below it if that is
 // wanted, without hiding what it has there already. What holds below a path goes on doing
 // so, and what doesn't doesn't.
 func split(path string, below bool, privs []string, has map[string]bool) []given {

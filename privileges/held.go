@@ -79,7 +79,7 @@ func (h *holder) someBridge(c claim) bool {
 	return false
 }
 
-// zoned are the paths of bridges and their zones among others: every guest may have a path, too.
+// zoned returns the paths of bridges and their zones among others: every guest may have a path, too.
 func zoned(paths map[string]map[string]bool) map[string]map[string]bool {
 	list := map[string]map[string]bool{}
 	for at, privs := range paths {
@@ -167,7 +167,7 @@ func (h *holder) need(n need) verdict {
 	return best
 }
 
-// missing is what has to be granted to meet needs that aren't met: of alternatives those that take least beside the
+// missing returns what has to be granted to meet needs that aren't met: of alternatives those that take least beside the
 // rest.
 func (h *holder) missing(unmet []need) []claim {
 	var list []claim
@@ -191,12 +191,12 @@ func (h *holder) missing(unmet []need) []claim {
 	return list
 }
 
-// of are the claims that are missing beside others.
+// of returns the claims that are missing beside others.
 func (h *holder) of(all, beside []claim) []claim {
 	return slices.DeleteFunc(slices.Clone(all), func(c claim) bool { return slices.Contains(beside, c) || h.claim(c) != lacking })
 }
 
-// cost is how much claims allow together.
+// cost returns how much claims allow together.
 func cost(all []claim) (sum int) {
 	for _, c := range all {
 		sum += weight(c)

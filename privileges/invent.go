@@ -60,7 +60,7 @@ func (l *life) invent() {
 // newestMinor is the newest minor release: what the privileges are for may be updated.
 const newestMinor = 9
 
-// nodes are the nodes that there are, as far as anybody knows.
+// nodes returns the nodes that there are, as far as anybody knows.
 func (l *life) nodes() []string {
 	names := map[string]bool{}
 	for name := range l.at.Have.Nodes {
@@ -82,7 +82,7 @@ func (l *life) nodes() []string {
 	return model.NamesOf(names)
 }
 
-// templates are the guests that an image which people made may stand for.
+// templates returns the guests that an image which people made may stand for.
 func (l *life) templates(i model.Image) []*model.Guest {
 	if !i.Made() {
 		return nil
@@ -127,7 +127,7 @@ func (l *life) inventTemplates(i model.Image) {
 	}
 }
 
-// guess is a config in the place of one that nobody could read: with a cloud-init drive, or without.
+// guess returns a config in the place of one that nobody could read: with a cloud-init drive, or without.
 func (l *life) guess(storage string) *model.Config {
 	l.guessed = true
 	c := &model.Config{
@@ -147,7 +147,7 @@ func sourceName(i model.Image) string {
 	return strings.Replace(vmPath(i.VMID), "/vms/", "VM ", 1)
 }
 
-// configOf is a copy of a guest's config; nil: it isn't known.
+// configOf returns a copy of a guest's config; nil: it isn't known.
 func configOf(g *model.Guest) *model.Config {
 	if g.Config == nil {
 		return nil
@@ -261,7 +261,7 @@ func (l *life) inventFiles() {
 	}
 }
 
-// mayUse is what credentials may do on a path, as far as plans choose by it. They are about to get
+// mayUse returns what credentials may do on a path, as far as plans choose by it. They are about to get
 // what copies of templates take; among the storages that can be taken, those that they may use
 // already come first. Nothing: nobody knows.
 func (l *life) mayUse(path string) map[string]bool {

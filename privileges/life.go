@@ -153,7 +153,7 @@ func (l *life) note(o plan.Object, a model.Action) {
 	}
 }
 
-// vm is a guest that is wanted.
+// vm returns a guest that is wanted.
 func (l *life) vm(key model.Key) (model.VM, bool) {
 	i := slices.IndexFunc(l.want.VMs, func(v model.VM) bool { return v.Owner.Key == key })
 	if i < 0 {
@@ -165,7 +165,7 @@ func (l *life) vm(key model.Key) (model.VM, bool) {
 // allGuests is the path of rights on all guests.
 const allGuests = "/vms"
 
-// guestPath is where the rights on a guest are: on its pool, on its VMID if that
+// guestPath returns where the rights on a guest are: on its pool, on its VMID if that
 // is fixed, else on all guests.
 func guestPath(v model.VM) string {
 	if v.Pool != "" {
@@ -174,7 +174,7 @@ func guestPath(v model.VM) string {
 	return vmPath(v.VMID)
 }
 
-// pathOf is where the rights on a guest of the invented cluster are.
+// pathOf returns where the rights on a guest of the invented cluster are.
 func (l *life) pathOf(vmid int) string {
 	if path, ok := l.stands[vmid]; ok {
 		return path

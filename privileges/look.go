@@ -76,7 +76,7 @@ func (l *life) looked(look model.Look) {
 	}
 }
 
-// storagesOf are the storages that have to be seen for a deed: those that it uses, and those
+// storagesOf returns the storages that have to be seen for a deed: those that it uses, and those
 // of what it copies.
 func storagesOf(d deed) []string {
 	var all []string

@@ -90,7 +90,7 @@ func For(want model.Desired, at Facts) (Needs, error) {
 	return Needs{Grants: grants(solve(b.needs)), Root: l.rootFor(b), Unknown: l.unknown}, nil
 }
 
-// release is the schema that holds for a major version.
+// release returns the schema that holds for a major version.
 func release(major int) string {
 	if major < 9 {
 		return "8.4"
@@ -139,7 +139,7 @@ func below(path string) bool { return path == allGuests || slices.Contains(kindP
 // kindPaths are the paths that stand for any node, storage or bridge.
 var kindPaths = []string{"/nodes", "/storage", allBridges}
 
-// parentOf is the path that stands for any node, storage or bridge. What is needed on
+// parentOf returns the path that stands for any node, storage or bridge. What is needed on
 // any guest says nothing about one that is named: the former are ours, the latter
 // often a template of somebody else's.
 func parentOf(path string) string {

@@ -26,7 +26,7 @@ type Held struct {
 	At     map[string]bool            // paths with an entry for the account itself
 }
 
-// here is what an entry on a path would hide: what the account has there from elsewhere.
+// here returns what an entry on a path would hide: what the account has there from elsewhere.
 func (h Held) here(path string) map[string]bool {
 	if h.At[path] {
 		return nil
@@ -69,7 +69,7 @@ func (a Account) Commands(grants []Grant) []string {
 	return lines
 }
 
-// entries are those that a grant takes.
+// entries returns those that a grant takes.
 func (a Account) entries(g Grant) []given {
 	var list givens
 	list.add(given{user: true}, split(g.Path, g.Below, g.Names(), a.UserHas.here(g.Path)))
@@ -111,7 +111,7 @@ func free(base string, taken map[string]bool) string {
 	return name
 }
 
-// rolePrefix is the user's name, as far as roles may have it.
+// rolePrefix returns the user's name, as far as roles may have it.
 func (a Account) rolePrefix() string {
 	prefix, _, _ := strings.Cut(a.User, "@")
 	return strings.Map(func(r rune) rune {

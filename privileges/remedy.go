@@ -76,7 +76,7 @@ func (s Sight) Repeats(l model.Lack) bool {
 
 func (s Sight) tokenID() string { return s.User + "!" + s.Token }
 
-// together are the entries to make; what user and token get alike is one.
+// together returns the entries to make; what user and token get alike is one.
 func (s Sight) together(l model.Lack) []given {
 	hasEntries := slices.ContainsFunc(s.ACL, func(e Entry) bool { return e.Type == "token" && e.Who == s.tokenID() })
 	separate := s.separate(!s.Whole || hasEntries || len(s.Here) == 0)
@@ -94,7 +94,7 @@ func (s Sight) together(l model.Lack) []given {
 	return list
 }
 
-// hidden is what an entry on a path would hide of what an account has there. Where it has
+// hidden returns what an entry on a path would hide of what an account has there. Where it has
 // an entry already, another one beside it hides nothing.
 func (s Sight) hidden(kind, who, path string, has map[string]bool) map[string]bool {
 	if slices.ContainsFunc(s.ACL, func(e Entry) bool { return e.Path == path && e.Type == kind && e.Who == who }) {
@@ -103,7 +103,7 @@ func (s Sight) hidden(kind, who, path string, has map[string]bool) map[string]bo
 	return has
 }
 
-// ancestors are the paths above one, the uppermost first, and itself.
+// ancestors returns the paths above one, the uppermost first, and itself.
 func ancestors(at string) []string {
 	list := []string{at}
 	for at != "/" {
@@ -133,7 +133,7 @@ func lacks(have map[string]bool, privs []string) bool {
 	return slices.ContainsFunc(privs, func(p string) bool { _, ok := have[p]; return !ok })
 }
 
-// holding are the entries that decide what somebody may do on a path: those on the
+// holding returns the entries that decide what somebody may do on a path: those on the
 // deepest path that has any, where those of a user count more than those of groups.
 func (s Sight) holding(at, kind, who string) []Entry {
 	var hold []Entry

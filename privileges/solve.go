@@ -16,7 +16,7 @@ type need struct {
 	why string
 }
 
-// wider are the claims that include one: itself, that on the path that stands for all of its kind, and
+// wider returns the claims that include one: itself, that on the path that stands for all of its kind, and
 // on all guests for those of a pool.
 func wider(c claim) []claim {
 	list := []claim{c}
@@ -71,7 +71,7 @@ func solve(needs []need) map[claim][]string {
 	return reasons(about, granted)
 }
 
-// byClaim are the needs that a claim may help to meet.
+// byClaim returns the needs that a claim may help to meet.
 func byClaim(needs []need) map[claim][]need {
 	about := map[claim][]need{}
 	for _, n := range needs {

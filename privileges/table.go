@@ -86,7 +86,7 @@ func byOption(table map[string]string) map[string]string {
 	return out
 }
 
-// family is the name of an option in the table: net0 is net[n].
+// family returns the name of an option in the table: net0 is net[n].
 func family(key string) string {
 	if _, whole := optionPrivs[key]; whole {
 		return key

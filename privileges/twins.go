@@ -43,7 +43,7 @@ func (l *life) standFor(path, other string) {
 	l.alike[path] = append(l.alike[path], other)
 }
 
-// places are nodes that differ in what plans can do there: one of those that are alike stands for the
+// places returns nodes that differ in what plans can do there: one of those that are alike stands for the
 // others.
 func (l *life) places() []string {
 	var list []string
@@ -60,7 +60,7 @@ func (l *life) places() []string {
 	return list
 }
 
-// features are what plans depend on of a node: what it has, which guests may go there, and what people
+// features returns what plans depend on of a node: what it has, which guests may go there, and what people
 // say about it.
 func (l *life) features(node string) string {
 	var has []any
@@ -83,7 +83,7 @@ func (l *life) features(node string) string {
 	return text(has)
 }
 
-// shape is what privileges depend on of a guest: not what it is called, nor which address it has.
+// shape returns what privileges depend on of a guest: not what it is called, nor which address it has.
 func shape(v model.VM) string {
 	v.Owner, v.Name, v.Description, v.Tags, v.Group, v.Hook, v.Remembered, v.Password = model.Owner{}, "", "", nil, "", nil, 0, model.Seal{}
 	v.VMID = min(v.VMID, 1) // which one makes no difference
@@ -105,7 +105,7 @@ func shape(v model.VM) string {
 	return text(v)
 }
 
-// text is a text that differs where plain values do.
+// text returns a text that differs where plain values do.
 func text(value any) string {
 	b, err := json.Marshal(value)
 	if err != nil {
@@ -135,7 +135,7 @@ func (n need) names(path string) bool {
 	})
 }
 
-// on is the need with another path in the place of one.
+// on returns the need with another path in the place of one.
 func (n need) on(path, other string) need {
 	n.any = slices.Clone(n.any)
 	for i, all := range n.any {
@@ -149,7 +149,7 @@ func (n need) on(path, other string) need {
 	return n
 }
 
-// rootFor are the options that no privilege is enough for, also of the guests that others stood for.
+// rootFor returns the options that no privilege is enough for, also of the guests that others stood for.
 func (l *life) rootFor(b *book) []RootOnly {
 	for _, r := range slices.Clone(b.root) {
 		for _, twin := range l.twins[r.Object] {

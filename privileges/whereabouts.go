@@ -66,7 +66,7 @@ func moved(l *life, want *model.Desired) {
 	l.settle(back)
 }
 
-// besides is another node; empty: there is none.
+// besides returns another node; empty: there is none.
 func (l *life) besides(node string) string {
 	for _, name := range l.nodes() {
 		if name != node {

@@ -80,7 +80,7 @@ func (s *Site) Await(ctx context.Context, owner model.Owner, until Until) (Outco
 	}
 }
 
-// now is how an object is at present; known: something is wanted of it.
+// now returns how an object is at present; known: something is wanted of it.
 func (s *Site) now(owner model.Owner) (o Outcome, known bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Site) now(owner model.Owner) (o Outcome, known bool, err error) {
 	return o, true, nil
 }
 
-// unwanted is how something is that this caller wants nothing of.
+// unwanted returns how something is that this caller wants nothing of.
 func (s *Site) unwanted(ctx context.Context, owner model.Owner) (Outcome, error) {
 	m, err := s.Read(ctx, owner)
 	switch {

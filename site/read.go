@@ -125,7 +125,7 @@ func (s *Site) List(ctx context.Context, door, set string) ([]Machine, error) {
 	return found, nil
 }
 
-// sorted are the machines of a set, and the guests of which it isn't known.
+// sorted returns the machines of a set, and the guests of which it isn't known.
 func (s *Site) sorted(door, set string) (found []Machine, unknown []int) {
 	of := model.Owner{Door: door, Set: set}
 	own := s.own(of)
@@ -188,7 +188,7 @@ func (s *Site) Begun(ctx context.Context, door, set string, named func(string) b
 	return begun, err
 }
 
-// own are the owners of a set that this caller wants something of, by what tags call them.
+// own returns the owners of a set that this caller wants something of, by what tags call them.
 func (s *Site) own(of model.Owner) map[string]model.Owner {
 	s.mu.Lock()
 	defer s.mu.Unlock()

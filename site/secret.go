@@ -35,7 +35,7 @@ func (c *cluster) seal(vm model.VM) model.VM {
 	return vm
 }
 
-// sumOf is a digest of first-boot data.
+// sumOf returns a digest of first-boot data.
 func sumOf(s model.Seed) string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(s.Files)) {

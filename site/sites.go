@@ -123,7 +123,7 @@ func (c *cluster) suits(cfg Config) bool {
 	}
 }
 
-// required is the identity that callers require; empty: none does.
+// required returns the identity that callers require; empty: none does.
 func (c *cluster) required() string {
 	for _, identity := range c.callers {
 		if identity != "" {

@@ -25,7 +25,7 @@ func (w *wanted) reset() {
 	w.versions = map[model.Key]int64{}
 }
 
-// desired is all of it, as the engine wants it.
+// desired returns all of it, as the engine wants it.
 func (w *wanted) desired() model.Desired {
 	d := w.rest
 	d.Shares, d.Groups = w.shares, w.groups
@@ -48,7 +48,7 @@ func (w *wanted) owners() (all []model.Owner) {
 	return all
 }
 
-// owner is whose the object of a key is.
+// owner returns whose the object of a key is.
 func (w *wanted) owner(k model.Key) (model.Owner, bool) {
 	if v, ok := w.vms[k]; ok {
 		return v.Owner, true

@@ -143,7 +143,7 @@ var advice = map[model.Do][2]func(model.Advice) string{
 
 func same(text string) func(model.Advice) string { return func(model.Advice) string { return text } }
 
-// fields is advice that names fields: objects have them below spec.
+// fields returns advice that names fields: objects have them below spec.
 func fields(f func(a model.Advice, spec string) string) [2]func(model.Advice) string {
 	return [2]func(model.Advice) string{
 		func(a model.Advice) string { return f(a, "") },
@@ -207,7 +207,7 @@ func (w Words) Waits(why plan.Wait) string {
 	return "waits: " + w.Wait(why)
 }
 
-// takeOver is the command by which an object gets what another one had, or what it had
+// takeOver returns the command by which an object gets what another one had, or what it had
 // itself in a Kubernetes of another name.
 func takeOver(a model.Advice) string {
 	o, was := a.Owner, a.Former
@@ -230,7 +230,7 @@ func setFlag(o model.Owner) string {
 // plainWord is what shells take as it is.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+:/@-]*$`)
 
-// quoted is a word for a command that people paste into a shell. Others may have written it
+// quoted returns a word for a command that people paste into a shell. Others may have written it
 // into a guest's notes.
 func quoted(word string) string {
 	if plainWord.MatchString(word) {

@@ -126,7 +126,7 @@ func (d *description) guest(g *model.Guest) {
 	}
 }
 
-// nodeText is the node of a guest, and the one that it comes back to.
+// nodeText returns the node of a guest, and the one that it comes back to.
 func nodeText(g *model.Guest) string {
 	if g.Config == nil || g.Config.Marker == nil || g.Config.Marker.Home == "" || g.Config.Marker.Home == g.Node {
 		return g.Node
@@ -175,7 +175,7 @@ func (d *description) config(c *model.Config) {
 	}
 }
 
-// nicOptions are the options of an interface that have no column of their own, as its config has them.
+// nicOptions returns the options of an interface that have no column of their own, as its config has them.
 func nicOptions(n model.NIC) string {
 	all := maps.Clone(n.Options)
 	if all == nil {

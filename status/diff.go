@@ -68,7 +68,7 @@ func merged(a, b settings) settings {
 	return all
 }
 
-// settingsOf are the settings that a guest has.
+// settingsOf returns the settings that a guest has.
 func settingsOf(g *model.Guest) settings {
 	s := settings{}
 	if g == nil {
@@ -103,7 +103,7 @@ func (s settings) text(description string) {
 	}
 }
 
-// with are the settings after an action, and whether it is about settings.
+// with returns the settings after an action, and whether it is about settings.
 func (s settings) with(action model.Action) (settings, bool) {
 	if power := model.FactsOf(action).Power; power != "" {
 		s["state"] = string(power)

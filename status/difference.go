@@ -171,7 +171,7 @@ func changed(name, have, want string) string {
 	return word + " " + model.Shortened(have) + " → " + model.Shortened(want) + unit
 }
 
-// inQuotes is a rule of a firewall.
+// inQuotes returns a rule of a firewall.
 func inQuotes(rule string) string { return `"` + rule + `"` }
 
 func fieldWord(name string) string {

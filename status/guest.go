@@ -52,7 +52,7 @@ func GuestState(seen model.Status, reason model.Reason, made bool) string {
 	return absent
 }
 
-// unseen is the state of an object's guest that isn't among those that were seen.
+// unseen returns the state of an object's guest that isn't among those that were seen.
 func unseen(o plan.Object) string {
 	reason := CLI.Of(o).Reason
 	return GuestState("", reason, !reason.Facts().Unmade)
@@ -82,7 +82,7 @@ func VMOf(g *model.Guest) VM {
 	return v
 }
 
-// allDisks is how large the disks of a guest are together; 0: not all sizes are known.
+// allDisks returns how large the disks of a guest are together; 0: not all sizes are known.
 func allDisks(c *model.Config) int64 {
 	var sum int64
 	for _, d := range c.Disks {
@@ -144,7 +144,7 @@ func distance(a netip.Addr) int {
 	return 0
 }
 
-// address is the first one, with how many more there are.
+// address returns the first one, with how many more there are.
 func (v VM) address() string {
 	switch len(v.Addresses) {
 	case 0:
@@ -207,7 +207,7 @@ func VMTable(list []VM) Table {
 	return t
 }
 
-// readiness is whether a machine is ready, for those that are still to be something.
+// readiness returns whether a machine is ready, for those that are still to be something.
 func (v VM) readiness() string {
 	if v.Reason == model.ReasonGone {
 		return "-"

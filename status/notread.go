@@ -39,7 +39,7 @@ func (p Page) NotRead(all plan.Plan, quick bool) string {
 	return p.Grey(Wrap(text, p.Width, "      ")) + "\n"
 }
 
-// unasked is how many guest agents weren't asked for the address that is waited for.
+// unasked returns how many guest agents weren't asked for the address that is waited for.
 func unasked(p plan.Plan) (n int) {
 	for _, o := range p.Objects {
 		if o.Unasked {

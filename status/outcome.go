@@ -41,7 +41,7 @@ func (w Words) Of(o plan.Object) Verdict {
 	return Verdict{model.StateReady, model.ReasonUpToDate, text}
 }
 
-// unverified is the verdict on an object that nothing is to be done for by what was read, which isn't all.
+// unverified returns the verdict on an object that nothing is to be done for by what was read, which isn't all.
 func unverified(o plan.Object) Verdict {
 	text := "up to date, but for its guest agent, which wasn't asked for an address"
 	if o.Unread {

@@ -71,7 +71,7 @@ func (p Page) Object(o plan.Object) string {
 	return b.String()
 }
 
-// heading is "~ vm/web-1  VM 4711 on pve2".
+// heading returns "~ vm/web-1  VM 4711 on pve2".
 func (p Page) heading(o plan.Object) string {
 	sign, e := "=", plan.Effect("")
 	if len(o.Steps) > 0 {
@@ -109,7 +109,7 @@ func (p Page) heading(o plan.Object) string {
 	return p.effect(e, sign) + " " + text
 }
 
-// strongest is the effect that an object's line is marked with. What is new as
+// strongest returns the effect that an object's line is marked with. What is new as
 // a whole is new, though some of its steps change it after it was made.
 func strongest(steps []plan.Step) plan.Effect {
 	if steps[0].Effect == plan.New {
@@ -125,7 +125,7 @@ func strongest(steps []plan.Step) plan.Effect {
 	return e
 }
 
-// step is one step; the reason of the one before it isn't said again.
+// step returns one step; the reason of the one before it isn't said again.
 func (p Page) step(s plan.Step, before string) string {
 	text := s.What
 	if why := Why(s); why != "" && (s.Why == "" || s.Why != before) {
@@ -150,7 +150,7 @@ func (p Page) refusal(r plan.Refusal) string {
 	return line + Wrap("      allow it with "+p.Words.Consent(r.Allow), p.Width, "        ") + "\n"
 }
 
-// item is one line, or several where the screen is narrow.
+// item returns one line, or several where the screen is narrow.
 func (p Page) item(sign string, e plan.Effect, text, tail string) string {
 	lines := strings.SplitN(Wrap("    "+sign+" "+Sentence(text)+tail, p.Width, "      "), "\n", 2)
 	lines[0] = "    " + p.effect(e, sign) + lines[0][4+len(sign):]

@@ -55,7 +55,7 @@ func unsafe(r rune) bool {
 // colours are the sequences of [Paint].
 var colours = []string{"\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[90m"}
 
-// colour is how long the colour is that a text begins with; 0: with none.
+// colour returns how long the colour is that a text begins with; 0: with none.
 func colour(text string) int {
 	for _, c := range colours {
 		if strings.HasPrefix(text, c) {

@@ -57,7 +57,7 @@ func (t Table) Text(l Layout) string {
 	return b.String()
 }
 
-// widths are the columns' widths, with those that may be cut made to fit.
+// widths returns the columns' widths, with those that may be cut made to fit.
 func (t Table) widths(shown []int, l Layout) []int {
 	widths := make([]int, len(t.Columns))
 	total := 0

@@ -40,7 +40,7 @@ func (w *World) setHA(a model.SetHA) {
 	}
 }
 
-// firewallOf is the firewall of a guest as it is read.
+// firewallOf returns the firewall of a guest as it is read.
 func firewallOf(g *model.Guest) *model.SeenFirewall {
 	if g.Firewall == nil {
 		return &model.SeenFirewall{OptionsDigest: "o0", RulesDigest: "r0"}

@@ -108,7 +108,7 @@ func (w *World) Changed(g *model.Guest) {
 	}
 }
 
-// bootSlot is the slot of the disk that a guest boots from.
+// bootSlot returns the slot of the disk that a guest boots from.
 func bootSlot(c *model.Config) string {
 	d, _ := c.BootDisk()
 	return cmp.Or(d.Slot, "scsi0")

@@ -119,7 +119,7 @@ func shown(g *model.Guest, l model.Look) *model.Guest {
 	return &seen
 }
 
-// volumes are the disks on the storages.
+// volumes returns the disks on the storages.
 func (w *World) volumes() model.Volumes {
 	all := model.Volumes{}
 	for name := range w.Storages {
