@@ -17,7 +17,7 @@ import (
 // least one sees the other: each reads after it has claimed. The one with the higher VMID takes
 // another address, and the other one waits for that. See docs/adr/0011-addresses-from-pools.md.
 
-// newAddresses chooses the addresses of a guest that is to be made; false: it can't be made yet.
+// newAddresses chooses the addresses of a new guest; false: it can't be made yet.
 func (p *planner) newAddresses(o *Object, v model.VM, vmid int) (model.VM, bool) {
 	if len(v.Leases) == 0 {
 		return v, true
@@ -32,15 +32,15 @@ func (p *planner) newAddresses(o *Object, v model.VM, vmid int) (model.VM, bool)
 	return v.Leased(leases), true
 }
 
-// reserve keeps the addresses that were chosen for a guest from those that are planned after it, once it is
-// known that the guest can be made: nobody waits for an address of one that can't.
+// reserve takes the addresses that were chosen for a guest, so that guests planned later get others. It is
+// called once the guest can be made: no guest waits for an address of one that can't.
 func (p *planner) reserve(v model.VM, vmid int) {
 	if len(v.Leases) > 0 {
 		p.holdings.place(vmid, model.Placement{Owner: v.Owner, Addresses: addressesOf(v.Leases)})
 	}
 }
 
-// choose completes leases by the first addresses that nobody has; false: there are none.
+// choose completes leases with the first free addresses; false: there are none.
 func (p *planner) choose(o *Object, v model.VM, leases []model.Lease, vmid int) ([]model.Lease, bool) {
 	h, out, had := p.addressesHeld(), slices.Clone(leases), p.had(v)
 	free := func(a netip.Addr) bool {
@@ -71,7 +71,7 @@ func (p *planner) choose(o *Object, v model.VM, leases []model.Lease, vmid int) 
 	return out, true
 }
 
-// had returns the addresses that a guest had that is made anew.
+// had returns the addresses that a recreated guest had before.
 func (p *planner) had(v model.VM) []netip.Addr {
 	list := slices.Clone(p.have.Kept[v.Owner])
 	for _, text := range v.Had {
@@ -95,8 +95,8 @@ func candidates(l model.Lease, owner model.Owner, family model.Family, had []net
 	}
 }
 
-// keepAddresses gives a guest the addresses that it has, or is to have; false: that has to be
-// settled first.
+// keepAddresses gives an existing guest the addresses that it has or claims; false: the guest waits until its
+// addresses are settled.
 func (p *planner) keepAddresses(o *Object, v model.VM, g *model.Guest) (model.VM, bool) {
 	if len(v.Leases) == 0 {
 		return v, true
@@ -127,8 +127,8 @@ func (p *planner) keepAddresses(o *Object, v model.VM, g *model.Guest) (model.VM
 	return v, false
 }
 
-// rival returns another guest that has one of the addresses, or claims it; nil: there is none. Those who
-// have it, and those with a lower VMID, come first: they keep it.
+// rival returns another guest with precedence that has or claims one of the addresses; nil: there is none.
+// A guest that has the address, and one with a lower VMID, have precedence.
 func (p *planner) rival(leases []model.Lease, owner model.Owner, vmid int) *model.Holding {
 	var rivals []model.Holding
 	for _, a := range addressesOf(leases) {
@@ -149,8 +149,8 @@ func (p *planner) rival(leases []model.Lease, owner model.Owner, vmid int) *mode
 	return &rivals[0]
 }
 
-// claim plans that a guest that is there claims addresses: those that it lacks, and others instead of
-// those that somebody else has. Without any that is free it gives up its claim.
+// claim plans the claim of an existing guest to addresses: those that it lacks, and others in place of
+// those that another guest has. If none is free, the claim is withdrawn.
 func (p *planner) claim(o *Object, v model.VM, g *model.Guest, leases []model.Lease) {
 	h := p.addressesHeld()
 	var lost []string
@@ -196,8 +196,8 @@ func (p *planner) claim(o *Object, v model.VM, g *model.Guest, leases []model.Le
 	}
 }
 
-// claimStamp begins the fingerprint of a guest that has claimed addresses: each claim has another
-// one, so that the list of guests shows that there is a new claim to be read.
+// claimStamp returns the fingerprint's prefix of a guest that has claimed addresses. It differs from claim
+// to claim, so that the list of guests shows that there is a new claim to read.
 const claimStamp = "claims"
 
 func addressList(list []netip.Addr) string {
@@ -292,7 +292,7 @@ func leasedOptions(v model.VM) map[string]string {
 	return options
 }
 
-// withoutLeases returns options without those: a guest has to claim its addresses first.
+// withoutLeases returns options without those with addresses from pools: a guest has to claim its addresses first.
 func withoutLeases(v model.VM, options map[string]string) map[string]string {
 	for _, l := range v.Leases {
 		delete(options, l.Option())

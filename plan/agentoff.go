@@ -2,9 +2,9 @@ package plan
 
 import "github.com/proxplane/proxplane/model"
 
-// agent sees to it that an agent which somebody has switched off isn't passed over in silence where nobody says whether
-// there is to be one: the template does, and without an agent no address is waited for. Templates of ours don't change,
-// so what differs from them was changed in the guest. Those that people made may have got theirs later.
+// agent compares the option agent with that of the template where the manifest doesn't set it: without an agent no address
+// is waited for. Templates of ours don't change, so an agent that is off was switched off in the guest, and is switched on
+// again. Templates that people made may have got their agent later: that is a note.
 func (c *change) agent(act *model.Configure) {
 	if _, said := c.v.Options["agent"]; said || model.AgentOn(c.have.Options) || c.v.Source.Blank || fresh(c.have) {
 		return

@@ -69,7 +69,7 @@ func (a *Agreement) Limit(o Object) Object {
 	return o
 }
 
-// postpone takes out of a plan the removal of what was left of guests, where nobody was shown it: nothing
+// postpone drops the removal of leftover disks that the plan didn't show when it was agreed to: nothing
 // else depends on it, and the next plan shows it.
 func (a *Agreement) postpone(o Object) Object {
 	out := map[int]bool{}
@@ -106,8 +106,8 @@ func (a *Agreement) covers(owner model.Owner, s Step) bool {
 	return !slices.ContainsFunc(stakes(s), func(what string) bool { return !a.shown[stake{owner, what}] && !(left && a.shown[stake{what: what}]) })
 }
 
-// stakes returns what a step puts at stake. The same loss is called the same in each
-// plan, whatever else a step does.
+// stakes returns what can be lost by a step. The same loss has the same name in each plan, whatever
+// else the step does.
 func stakes(s Step) []string {
 	if rank(s.Effect) == 0 {
 		return nil

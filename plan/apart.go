@@ -7,8 +7,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// apart plans the HA rule that keeps a guest away from others: placement sees to
-// it when a guest is made, but the manager of high availability moves guests.
+// apart plans the HA rule that keeps a guest away from others. Placement does so only when a guest is
+// made, and the HA manager moves guests later.
 func (c *change) apart() {
 	if !c.p.ruled() || len(c.v.Place.AntiAffinity) == 0 {
 		return
@@ -40,8 +40,8 @@ func (c *change) apart() {
 	})
 }
 
-// peers returns the guests under HA that must not share a node with this one, and
-// itself, if it is under HA, too.
+// peers returns the guests under HA that must not share a node with this one, including itself if it
+// is under HA.
 func (c *change) peers() []string {
 	var sids []string
 	for i := range c.p.want.VMs {

@@ -46,8 +46,8 @@ func Away(want model.Desired, have *model.Observed, group string) (away, unknown
 // should run, and was made.
 func Counts(v model.VM) bool { return !v.Deleted && v.Power == model.PowerOn && v.Remembered != 0 }
 
-// whoIsAway names a guest that others look after, in words for an object of a namespace. What
-// other namespaces have isn't named, unless one person wants all of them.
+// whoIsAway names an unavailable guest of another caller, for an object of a namespace. Guests of other
+// namespaces aren't named, unless one person wants all of them.
 func whoIsAway(a model.Absent, namespace, group string) string {
 	name := a.Key.String()
 	if a.Key.Namespace != namespace && group != everyone {

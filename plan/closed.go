@@ -17,7 +17,7 @@ func inMaintenance(v model.VM, n *model.Node) bool {
 	return n.Maintenance || v.Place.FactsOf(n.Name).Maintenance
 }
 
-// closed says why a guest may not be on a node, whatever room there is.
+// closed returns the reason for which a guest may not be on a node, whatever room there is; empty: it may.
 func (p *planner) closed(v model.VM, n *model.Node) unfit {
 	if inMaintenance(v, n) {
 		return now("in maintenance")
@@ -43,12 +43,12 @@ func reservedText(v model.VM, node string) string {
 	return ""
 }
 
-// besideReserved says the same within brackets.
+// besideReserved is reservedText for use inside of brackets.
 func besideReserved(v model.VM, node string) string {
 	return strings.TrimSuffix(strings.Replace(reservedText(v, node), " (", ", ", 1), ")")
 }
 
-// unknownNodes notes that something is said about nodes that aren't there.
+// unknownNodes adds a note about settings for nodes that don't exist.
 func (p *planner) unknownNodes(v model.VM) {
 	for _, name := range model.NamesOf(v.Place.Facts) {
 		if p.have.Nodes[name] == nil && name != model.AllNodes {
@@ -66,7 +66,7 @@ func (p *planner) limitOf(v model.VM) (name string, limit model.HALimit, ok bool
 	return p.limitName(v.HA.Group), limit, ok && len(limit.Nodes) > 0
 }
 
-// limitName returns what people call a group, or a rule.
+// limitName returns the name of a group or rule, for people.
 func (p *planner) limitName(name string) string {
 	if p.ruled() {
 		return "HA rule " + name
@@ -102,7 +102,7 @@ func (p *planner) apartByHA(c *change, node string) string {
 	return ""
 }
 
-// guestOf returns the guest that is called so under HA; nil: none.
+// guestOf returns the guest with that HA service ID; nil: none.
 func (p *planner) guestOf(sid string) *model.Guest {
 	id, err := strconv.Atoi(strings.TrimPrefix(sid, "vm:"))
 	if err != nil {
@@ -113,7 +113,7 @@ func (p *planner) guestOf(sid string) *model.Guest {
 
 func in(nodes map[string]int, node string) bool { _, ok := nodes[node]; return ok }
 
-// outsideHA says that the HA manager would take a guest away from a node at once.
+// outsideHA returns the reason for which the HA manager would move a guest away from a node at once; empty: it wouldn't.
 func (p *planner) outsideHA(v model.VM, node string) unfit {
 	if name, limit, ok := p.limitOf(v); ok && limit.Strict {
 		if !in(limit.Nodes, node) {

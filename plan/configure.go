@@ -10,8 +10,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// configure plans the changes of the configuration: all in one call, which
-// fails if the config isn't as it was seen.
+// configure plans the changes of the configuration: all in one call, which fails if the config was
+// changed since it was read.
 func (c *change) configure(uploads []int, after ...int) int {
 	act := model.Configure{Target: c.target(), Digest: c.have.Digest, Set: map[string]string{}}
 	uploading := len(uploads) > 0
@@ -73,7 +73,7 @@ func unset(key, have string) model.Difference {
 	return d
 }
 
-// noteKept notes the options that the manifest named before and that stay all the same.
+// noteKept adds notes about options that the manifest named before and that stay although it no longer does.
 func (c *change) noteKept() {
 	for _, k := range slices.Sorted(keysOf(c.have.Options)) {
 		if _, wanted := c.v.Options[k]; !wanted && c.managed(model.KeptMark(k)) && !c.v.Inherits(k) {
@@ -83,8 +83,7 @@ func (c *change) noteKept() {
 	}
 }
 
-// means reports whether an option means what is wanted, though it is written in
-// another way.
+// means reports whether the spelling of an option differs from the wanted one but means the same.
 func (c *change) means(key, want, have string) bool {
 	switch key {
 	case model.Password:
@@ -100,8 +99,8 @@ func (c *change) means(key, want, have string) bool {
 	return cmp.Or(want, own) == cmp.Or(have, own)
 }
 
-// sameMachine reports whether a guest has the kind of machine that is wanted:
-// Proxmox pins the version for some systems.
+// sameMachine reports whether a guest has the wanted machine type: Proxmox pins the version for some
+// systems.
 func sameMachine(want, have string) bool {
 	switch want {
 	case "q35":
@@ -124,7 +123,7 @@ func allCPUs(options map[string]string) int {
 	return number("cores") * number("sockets")
 }
 
-// marks keeps description, tags and marker as they should be.
+// marks plans the changes of description, tags and marker.
 func (c *change) marks(act *model.Configure) {
 	seed := intendedSeed(c.v, c.g.VMID)
 	if c.alone && c.v.Inherits(model.InheritedSeed) {
@@ -160,8 +159,8 @@ func (c *change) marks(act *model.Configure) {
 	act.Tags = &tags
 }
 
-// sayText says what is different about the description: what people wrote, or what
-// the hook of the node reads.
+// sayText adds the differences of the description: in what people wrote, or in what the hook of the
+// node reads.
 func (c *change) sayText(have, want string) {
 	plain := func(text string) string { return strings.TrimRight(strings.Replace(text, hookPart(text), "", 1), "\n") }
 	if hookPart(have) != hookPart(want) {
@@ -240,13 +239,12 @@ func marker(v model.VM, vmid int, seed string) model.Marker {
 	return m
 }
 
-// firmware reports whether a slot holds the state of UEFI or of a TPM. Such a disk
-// stays when a machine changes to a class that says nothing about it: the guest
-// couldn't boot without.
+// firmware reports whether a slot holds the state of UEFI or of a TPM. Such a disk stays when the new
+// class of a machine doesn't mention it: the guest couldn't boot without it.
 func firmware(slot string) bool { return slot == "efidisk0" || slot == "tpmstate0" }
 
-// tagsFor returns the tags of a guest: those wanted, ours, and those that others
-// have put there and we haven't.
+// tagsFor returns the tags that a guest is to have: the wanted ones, our marks, and those that others have
+// added.
 func tagsFor(v model.VM, have *model.Config, stamp string) []string {
 	tags := append([]string{model.Tag, model.StateTag(v.Owner, stamp)}, v.Tags...)
 	if have != nil && !fresh(have) {
@@ -260,8 +258,8 @@ func tagsFor(v model.VM, have *model.Config, stamp string) []string {
 	return slices.Compact(tags)
 }
 
-// fresh reports whether a guest has what its source had: no configuration of ours was
-// applied yet. Its tags don't show that, since people change them.
+// fresh reports whether no configuration was applied to a guest yet, so that it has what its source had.
+// Its tags don't show that, since people change them.
 func fresh(have *model.Config) bool { return have.Marker.Fresh }
 
 // visible returns tags without our marks.
@@ -269,8 +267,7 @@ func visible(tags []string) []string {
 	return slices.DeleteFunc(slices.Clone(tags), model.IsMark)
 }
 
-// plainOptions returns the options that are set, without those that are to be
-// absent.
+// plainOptions returns the options with a value, without those that are to be absent.
 func plainOptions(options map[string]string) map[string]string {
 	out := map[string]string{}
 	for k, v := range options {

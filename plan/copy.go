@@ -23,7 +23,7 @@ func (p *planner) idle(o Object) bool {
 	})
 }
 
-// standAlone has a copy that is made keep what it got from its source.
+// standAlone makes an existing copy keep what it got from its source.
 func (c *change) standAlone() {
 	wanted := c.v
 	c.alone, c.v = true, c.v.Alone()
@@ -55,9 +55,8 @@ func (c *change) standAlone() {
 	}
 }
 
-// noteOtherSource says that the manifest names another source than the one that the
-// copy was made from. One of another kind that has the same name has only taken the
-// place of the former one.
+// noteOtherSource adds a note if the manifest names another source than that of the copy. A source of
+// another kind with the same name has only replaced the former one.
 func (c *change) noteOtherSource(v model.VM) {
 	was, is := c.have.Marker.Source, v.Source.Name()
 	if was == "" || is == "" || nameIn(was) == nameIn(is) {
@@ -72,8 +71,8 @@ func nameIn(key string) string {
 	return name
 }
 
-// seedThatItHas returns the first-boot data that the marker names; nil: none. The marker needn't say
-// what stands for them: markers of earlier releases don't.
+// seedThatItHas returns the first-boot data that the marker names; nil: none. Markers of earlier releases
+// have no mark for them.
 func (c *change) seedThatItHas() *model.Seed {
 	volume, mark := c.have.Marker.Seed, markOf(c.have.Marker, seedPrefix)
 	if volume == "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// unstartable waits if a guest is to have more CPUs than its node: Proxmox wouldn't start it
-// again. A guest that runs with as many already, on a node that lost some, is left alone.
+// unstartable makes an object wait if its guest is to have more CPUs than its node: Proxmox wouldn't start it
+// again. A guest that already runs with so many, on a node that lost some, is left alone.
 func (c *change) unstartable() bool {
 	if c.v.Power == model.PowerOff || c.v.Power == model.PowerOffGraceful {
 		return false

@@ -7,7 +7,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// create plans a guest that is to be made under a VMID.
+// create plans a new guest under a VMID.
 func (p *planner) create(o *Object, v model.VM, vmid int) {
 	o.VMID = vmid
 	v, chosen := p.newAddresses(o, v, vmid)
@@ -87,7 +87,7 @@ func (p *planner) create(o *Object, v model.VM, vmid int) {
 	p.afterCreate(o, v, to, made, spot)
 }
 
-// goes notes where a guest goes and what it takes there.
+// goes records the placement of a new guest, and what it takes on the node.
 func (p *planner) goes(o *Object, v model.VM, s spot) {
 	o.Node, o.Placed, o.Memory, o.Space, o.Addresses, o.Devices = s.node, s.why, s.memory, s.space, addressesOf(v.Leases), devicesOf(v)
 	p.placed[o.VMID] = o.Placement()
@@ -134,9 +134,8 @@ func (p *planner) createBlank(o *Object, v model.VM, to model.Target, why string
 // which has the rights of its pool only then.
 func taggedLater(v model.VM) bool { return v.Pool != "" }
 
-// firstStamp returns the fingerprint that a guest without a source may carry from its
-// first moment: with first-boot data it isn't up to date yet, nor where HA has to be
-// changed in something that the list of guests doesn't show.
+// firstStamp returns the fingerprint with which a guest without a source is created. With first-boot data
+// it isn't up to date yet, nor where an HA setting is to change that the list of guests doesn't show.
 func (p *planner) firstStamp(v model.VM) string {
 	if v.Seed != nil || len(v.Leases) > 0 || p.joins(v) || v.Firewall != nil {
 		return unfinished
@@ -152,8 +151,8 @@ func blankDisk(d model.Disk) model.Disk {
 	return d
 }
 
-// afterCreate foresees the steps that follow. They are planned again when the
-// guest is there; here they let people see the whole.
+// afterCreate adds the steps that follow, for people to see the whole. They are planned again when the
+// guest exists.
 func (p *planner) afterCreate(o *Object, v model.VM, to model.Target, made int, s spot) {
 	last := made
 	if v.Seed != nil {
@@ -194,7 +193,7 @@ func (p *planner) afterCreate(o *Object, v model.VM, to model.Target, made int, 
 	}
 }
 
-// summary says in a few words what a new guest gets.
+// summary returns in a few words what a new guest gets.
 func summary(v model.VM) string {
 	var parts []string
 	if n := model.CPUsOf(v.Options); n > 0 {

@@ -18,8 +18,8 @@ func (w *Wanted) planned(k model.Key) []model.Key {
 	return slices.DeleteFunc(w.Sources(k), func(source model.Key) bool { return !w.has(source) || w.isShare(source) }) // these are in every part
 }
 
-// seen returns the objects that an object's plan looks at: what is wanted of them counts, and
-// whether they are there, but not what is to be done for them.
+// seen returns the objects that an object's plan looks at: their wanted state and their existence count,
+// but not their plans.
 func (w *Wanted) seen(k model.Key) []model.Key {
 	if i, ok := w.images[k]; ok {
 		return w.seenByImage(i)

@@ -23,8 +23,8 @@ func (p *planner) remove(o *Object, v model.VM, g *model.Guest) {
 	}
 }
 
-// copied waits while a snapshot of a guest that is to go is still to be copied: the copy could
-// never be made.
+// copied makes the removal of a guest wait while a snapshot of it is still to be copied: the copy could never be
+// made.
 func (p *planner) copied(o *Object, v model.VM, g *model.Guest) bool {
 	for _, other := range p.want.VMs {
 		if v.LeftOver || other.Deleted || other.Source.VM != v.Owner.Key || other.Source.Snapshot == "" {
@@ -50,7 +50,7 @@ func (p *planner) copied(o *Object, v model.VM, g *model.Guest) bool {
 	return false
 }
 
-// held waits while somebody wants to keep a snapshot of a guest that is to go.
+// held makes the removal of a guest wait while a snapshot of it is to be kept.
 func (p *planner) held(o *Object, v model.VM) bool {
 	for _, s := range p.want.Snapshots {
 		if (s.VM == v.Owner.Key || s.VMID != 0 && s.VMID == o.VMID) && !s.Deleted && !s.LeftOver {
@@ -64,7 +64,7 @@ func (p *planner) held(o *Object, v model.VM) bool {
 // notNamed is why a guest goes that is pruned.
 const notNamed = "this set no longer declares it"
 
-// whyGone says why a guest is destroyed.
+// whyGone returns the reason for which a guest is destroyed.
 func whyGone(v model.VM) string {
 	if v.LeftOver {
 		return notNamed
@@ -72,7 +72,7 @@ func whyGone(v model.VM) string {
 	return ending(v.Owner)
 }
 
-// whyKept says why a guest stays that is deleted.
+// whyKept returns the reason for which the guest of a deleted object stays.
 func whyKept(v model.VM, m *model.Marker) string {
 	switch {
 	case v.LeftOver && m.Retain:
@@ -98,8 +98,7 @@ func (c *change) release(why string) {
 	}, cleaned)
 }
 
-// powerOff stops a guest that is to go. It may take some time to shut down, if that is
-// asked for.
+// powerOff stops a guest before its removal, by a shutdown if that is asked for.
 func (c *change) powerOff(why string) Step {
 	if c.v.Grace > 0 {
 		return Step{

@@ -25,7 +25,7 @@ func mappingIn(value string) string {
 	return ""
 }
 
-// lacksMapping waits if there is no mapping of the name by which a guest gets a device.
+// lacksMapping makes an object wait if a mapping by which its guest gets a device doesn't exist.
 func (p *planner) lacksMapping(o *Object, options map[string]string) bool {
 	p.lookMappings(&o.Look, options)
 	for _, k := range slices.Sorted(keysOf(options)) {
@@ -40,7 +40,7 @@ func (p *planner) lacksMapping(o *Object, options map[string]string) bool {
 	return o.Wait != nil || len(o.Look.Rights)+len(o.Look.Mappings) > 0
 }
 
-// lookMappings has the mappings read that a guest's options name; it reports whether they have to be.
+// lookMappings requests the mappings that a guest's options name; it reports whether they have to be read first.
 func (p *planner) lookMappings(look *Look, options map[string]string) bool {
 	for _, k := range slices.Sorted(keysOf(options)) {
 		for _, m := range mapped {
@@ -75,11 +75,11 @@ func (p *planner) lacksDevice(options map[string]string, node string) string {
 	return ""
 }
 
-// parted reports whether a guest gets a part of a device (a mediated one), and others may get parts of it, too.
+// parted reports whether a guest gets a part of a device (a mediated device), so that others may get parts of it, too.
 func parted(value string) bool { return strings.Contains(value, "mdev=") }
 
-// deviceless waits if a guest is to start, or to get a device, that its node doesn't have or that others use: Proxmox wouldn't
-// start it.
+// deviceless makes an object wait if its guest needs a device that its node doesn't have, or that others use: Proxmox wouldn't
+// start the guest.
 func (c *change) deviceless() bool {
 	want := devicesOf(c.v)
 	changes := slices.ContainsFunc(slices.Collect(keysOf(want)), func(k string) bool { return c.have.Options[k] != want[k] })

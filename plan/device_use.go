@@ -44,7 +44,7 @@ func (p *planner) devicesTaken(v model.VM, node string, options map[string]strin
 	return p.devicesLeft(v, node, options, look, p.nodeLoad().asked[node])
 }
 
-// startTaken says the same of a guest that is there and is to start: then only those count that run already.
+// startTaken does the same for an existing guest that is to start: then only guests that run already count.
 func (p *planner) startTaken(v model.VM, node string, look *Look) unfit {
 	return p.devicesLeft(v, node, devicesOf(v), look, nil)
 }
@@ -89,8 +89,8 @@ func inUse(d demand, others []demand) unfit {
 	return now("%s, in use by %s", what, strings.Join(who, ", "))
 }
 
-// deviceUsers returns the guests that have devices of a node, or get them: those that run there, and those that ask
-// for them. Unread is what has to be read first: configs, and whether those with devices still run.
+// deviceUsers returns the guests that have devices of a node, or will get them. unread has the configs and power
+// states that have to be read first.
 func (p *planner) deviceUsers(but model.Owner, node string, asked []asking) (list []demand, unread Look) {
 	counted := map[model.Owner]bool{but: true}
 	for _, a := range asked {
@@ -118,7 +118,7 @@ func (p *planner) deviceUsers(but model.Owner, node string, asked []asking) (lis
 	return list, unread
 }
 
-// effective returns the options of a guest that runs: what is pending it gets at its next start.
+// effective returns the options with which a guest runs; pending ones take effect at its next start.
 func effective(c *model.Config) map[string]string {
 	if len(c.Pending) == 0 || c.Running == nil {
 		return c.Options
@@ -199,7 +199,7 @@ func wholeDevices(list []demand) map[string]bool {
 	return whole
 }
 
-// unit returns what a path stands for when devices are counted: a function, or the device of it where that goes as a whole.
+// unit returns the unit in which a path is counted: its function, or its device where the device is passed through as a whole.
 // Of several paths that go together it is the first.
 func unit(path string, whole map[string]bool) string {
 	path, _, _ = strings.Cut(path, ";")

@@ -24,14 +24,14 @@ const diskUnit = 64 << 20
 
 func roundUp(size int64) int64 { return (size + diskUnit - 1) / diskUnit * diskUnit }
 
-// rightSize reports whether a disk is as large as wanted, but for what is rounded up. Where
-// nobody says a size, any is.
+// rightSize reports whether a disk has the wanted size, apart from rounding. Without a wanted size, any
+// size is right.
 func rightSize(want, have int64) bool {
 	return want == 0 || have == 0 || want <= have && have <= roundUp(want)
 }
 
-// diskName returns how a disk is known, whichever slot it is in: by its serial
-// number where it has one.
+// diskName returns the name of a disk, which doesn't depend on its slot: its serial number if it has
+// one.
 func diskName(d model.Disk) string {
 	if serial := d.Options["serial"]; serial != "" && !d.Root() {
 		return serial
@@ -50,8 +50,8 @@ func freeSlot(slot string, taken map[string]bool) string {
 	return slot
 }
 
-// disks adds disks that are wanted, changes their options and takes away
-// those that were ours and aren't wanted any more.
+// disks plans the disks: it adds wanted ones, changes their options, and removes those of ours that aren't
+// wanted any more.
 func (c *change) disks(act *model.Configure) {
 	wanted := map[string]bool{}
 	for _, d := range c.v.Disks {
@@ -120,7 +120,7 @@ func (c *change) volumePends(d model.Disk) bool {
 	return was.Volume != d.Volume
 }
 
-// dropDisks takes away disks that were ours and aren't wanted any more.
+// dropDisks plans the removal of disks of ours that aren't wanted any more.
 func (c *change) dropDisks(act *model.Configure, wanted map[string]bool) {
 	for _, d := range c.have.Disks {
 		mark := "disk:" + diskName(d)

@@ -11,8 +11,8 @@ import (
 // Guests of which it isn't certain whose they are, or which are somebody else's: they are
 // waited for, and nothing is done to them.
 
-// beingMade says that a guest has no description yet, or any more. Where no task is seen that
-// could give it one or takes it away, it may have been left by half; but lists of tasks are late.
+// beingMade makes an object wait since a guest has no description yet, or none any more. If no task is seen that
+// would write or remove one, the guest may be half made; but lists of tasks are stale.
 func (p *planner) beingMade(g *model.Guest) string {
 	text, left := "is being made and doesn't say yet whose it is", "it was left half made: remove it"
 	works := func(t model.Task) bool { return makes(t.Type) }
@@ -27,9 +27,8 @@ func (p *planner) beingMade(g *model.Guest) string {
 	return text
 }
 
-// begun looks at the VMID under which we have begun to make the owner's guest, if it is to be made under another one
-// now: its manifest may have named that VMID, and doesn't any more. Until it is made nothing in Proxmox says whose
-// it is.
+// begun looks at the VMID under which this process has begun to make the owner's guest, if another VMID is wanted
+// by now. Until the guest is made, nothing in Proxmox names its owner.
 func (p *planner) begun(o model.Owner, free int) finding {
 	was := p.have.Begun[o]
 	id := was.VMID
@@ -50,9 +49,9 @@ func (p *planner) begun(o model.Owner, free int) finding {
 	return finding{}
 }
 
-// restoring waits while a backup is put in the place of a guest: until it is there
-// nothing says whose it is, not even its VMID if a manifest had named another one
-// before. That is seldom enough to wait for any of them.
+// restoring makes an object wait while any backup is restored over a guest: until the restore has ended, nothing
+// names the owner, not even the VMID if a manifest named another one before. Restores are rare enough
+// to wait for each.
 func (p *planner) restoring() *Wait {
 	if g := p.untold(); g != nil {
 		return &Wait{Reason: model.WaitOwner, Text: p.beingMade(g)}
@@ -65,8 +64,8 @@ func (p *planner) restoring() *Wait {
 	return nil
 }
 
-// untold returns a guest whose creation or restore was observed after the lists were requested:
-// they can't show its task yet, so it isn't known which of both it is.
+// untold returns a guest whose creation or restore was observed after the lists were requested: they can't
+// show its task yet, so it isn't known which of the two it is.
 func (p *planner) untold() *model.Guest {
 	if p.half != nil {
 		return *p.half
@@ -90,8 +89,7 @@ func makes(task string) bool {
 	return false
 }
 
-// taken waits because of a guest that isn't the owner's: somebody else's, or another machine of
-// ours.
+// taken makes an object wait because its VMID has another guest: somebody else's, or another machine of ours.
 func taken(o model.Owner, g *model.Guest) *Wait {
 	if g.Config.Marker != nil {
 		whose := g.Config.Marker.Owner.Key.String()
@@ -109,19 +107,17 @@ func taken(o model.Owner, g *model.Guest) *Wait {
 	return w
 }
 
-// unmarked waits because of a guest that is where the owner's would be, and has
-// its tag, but not its marker. A second one beside it would have the same
-// addresses.
+// unmarked makes an object wait because of a guest that has its VMID and its tag, but not its marker. A second
+// guest beside it would have the same addresses.
 func unmarked(o model.Owner, g *model.Guest) *Wait {
 	return &Wait{Reason: model.WaitForeign, Do: proof(o, g), Text: fmt.Sprintf(
 		"VM %d on %s has the tag of %s, but somebody has taken the line that proves it out of its notes. If it isn't %s any more, take the tag %s… away",
 		g.VMID, g.Node, o.Key, o.Name, model.TagPrefix+o.ID())}
 }
 
-// doubtful waits because of a guest that may be the owner's though it doesn't prove it;
-// an empty finding: it is somebody else's. Its name is a sign only under the VMID that
-// was written down for the owner: others give their guests the same names, and VMIDs
-// are reused.
+// doubtful makes an object wait because of a guest that may be the owner's though it doesn't prove it; an empty
+// finding: it is somebody else's. Its name is a sign only under the VMID that was stored for the owner:
+// others use the same names, and VMIDs are reused.
 func (p *planner) doubtful(o model.Owner, g *model.Guest) finding {
 	v := p.vms[o.Key]
 	if g.Config == nil || g.Template || g.Container || v.Deleted {
@@ -159,7 +155,7 @@ func sharedMAC(a, b []model.NIC) (string, bool) {
 	return "", false
 }
 
-// proof returns how the proof is put back whose a guest is.
+// proof returns advice on how to restore the proof of a guest's owner.
 func proof(o model.Owner, g *model.Guest) model.Advice {
 	return model.Advice{Do: model.ProveGuest, VMID: g.VMID, Owner: o}
 }

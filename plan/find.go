@@ -54,7 +54,7 @@ func (p *planner) search(o model.Owner, fixed int, r model.Range) finding {
 	return f
 }
 
-// seek looks at the VMID that is given or remembered first, then everywhere.
+// seek looks for the guest under the given or stored VMID first, then everywhere.
 func (p *planner) seek(o model.Owner, fixed, remembered int, r model.Range) finding {
 	switch {
 	case fixed != 0:
@@ -75,8 +75,7 @@ func (p *planner) seek(o model.Owner, fixed, remembered int, r model.Range) find
 	return p.among(o, r)
 }
 
-// remembered looks at a VMID that was written down for the owner. What is there
-// now may be somebody else's.
+// remembered looks at the VMID that was stored for the owner. It may have somebody else's guest by now.
 func (p *planner) remembered(o model.Owner, was int, r model.Range) finding {
 	f := p.at(o, was)
 	foreign := f.wait != nil && f.wait.Reason == model.WaitForeign
@@ -147,9 +146,8 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 	return f
 }
 
-// named looks at guests that are called as the owner's, or whose names the list
-// doesn't show yet, and have no tag of ours yet: a manifest may have named another
-// VMID when they were made.
+// named looks at guests without a tag of ours that have the name of the owner's, or whose names the list doesn't
+// show yet: a manifest may have named another VMID when they were made.
 func (p *planner) named(o model.Owner, r model.Range) finding {
 	var f finding
 	for _, g := range slices.Concat(p.have.Named(p.nameOf(o)), p.nameless()) {
@@ -206,8 +204,8 @@ func unnamed(g *model.Guest) bool {
 	return g.Name == "" || ok && id == itoa(g.VMID)
 }
 
-// nameOf returns what an owner's guest is called. A copy of one of our guests has its source's
-// tags until it is configured, so only its name distinguishes them.
+// nameOf returns the name of an owner's guest. A copy of one of our guests has its source's tags until it
+// is configured, so only the name distinguishes them.
 func (p *planner) nameOf(o model.Owner) string {
 	if v, ok := p.vms[o.Key]; ok {
 		return v.Name
@@ -218,11 +216,10 @@ func (p *planner) nameOf(o model.Owner) string {
 	return o.Name
 }
 
-// chosen takes the first candidate that is free, unless another object is to be made
-// under it just now. Then it isn't skipped, but waited for: that other object is
-// known to this process only, so another process would choose otherwise, and both
-// would make the same guest under different VMIDs. Once Proxmox is at it everybody
-// can see that the VMID is taken.
+// chosen takes the owner's first free candidate. If another object is about to be made under it, the
+// owner waits and doesn't take the next one: only this process knows of that object, so another
+// process would choose differently, and both would make the same guest under different VMIDs. Once Proxmox
+// has begun, every process sees that the VMID is taken.
 func (p *planner) chosen(id int, o model.Owner) (free int, turn *Wait) {
 	if other, reserved := p.fixed[id]; reserved && other != o {
 		return 0, nil // its manifest says so, which everybody can see

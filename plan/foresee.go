@@ -8,9 +8,9 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// foresee plans what waits for objects that are still to be made, as if they were
-// there: the same planner looks at what there will be. What is foreseen is for
-// people to see; nobody does it before the wait is over and it is planned anew.
+// foresee plans objects that wait for others to be made as if those existed: the same planner works on the
+// state that there will be. Foreseen steps are for people to see; they aren't carried out before the wait is
+// over and the object is planned anew.
 func (p *planner) foresee(out *Plan) {
 	for more := true; more && slices.ContainsFunc(out.Objects, awaitsOther); {
 		later := newPlanner(p.want, p.expect(*out))
@@ -85,8 +85,7 @@ func (p *planner) expect(all Plan) *model.Observed {
 	return &then
 }
 
-// sharedAs returns the mapping that there will be. Whether the directories are there
-// only the nodes know.
+// sharedAs returns the mapping as it will be. Whether the directories exist only the nodes know.
 func sharedAs(a model.MakeShare) model.Dir {
 	d := model.Dir{Made: true, Paths: map[string]string{}}
 	for _, node := range a.Nodes {

@@ -32,10 +32,9 @@ func (p *planner) formerWait(o, was model.Owner, g *model.Guest) *Wait {
 	return &Wait{Reason: model.WaitForeign, Text: text, Do: takeOver(o, was)}
 }
 
-// madeFor finds a guest that was made for an object like the owner but for its UID,
-// which is that of nobody any more: a name is one object's at a time. What guests are
-// known by may have an ending beside the UID, which cut takes away. Lists show the name of one that was made a
-// moment ago late.
+// madeFor finds a guest that was made for an object which equals the owner except for its UID. That object is gone, since
+// a name belongs to one object at a time. UIDs in markers may have a suffix, which cut removes. Lists show
+// the names of new guests late.
 func (p *planner) madeFor(o model.Owner, r model.Range, template bool, cut func(uid string) (string, bool)) (unsure finding, was model.Owner, found *model.Guest) {
 	for _, g := range slices.Concat(p.have.Named(p.nameOf(o)), p.nameless()) {
 		if _, _, tagged := model.ParseStateTag(g.Tags); !tagged || g.Template != template || o.UID == "" || p.passedOver(g, o, r) {
@@ -66,7 +65,7 @@ func replaced(was, is model.Owner) bool {
 	return was.Door == is.Door && was.Key == is.Key && (was.Set == is.Set || was.UID == is.UID)
 }
 
-// takeOver returns how an object gets what another one had, or what it had itself in a
+// takeOver returns advice on how an object takes over the guest of another one, or its own guest from a
 // Kubernetes of another name.
 func takeOver(o, was model.Owner) model.Advice {
 	return model.Advice{Do: model.TakeOver, Owner: o, Former: was}

@@ -47,7 +47,7 @@ func (p *planner) removeOld(o *Object, i model.Image) {
 	}
 }
 
-// hangOn names what the disks are of that hang on those of a template, by what the storages list.
+// hangOn names the owners of disks that are linked to those of a template, by the lists of the storages.
 func (p *planner) hangOn(g *model.Guest) []string {
 	base := fmt.Sprintf("base-%d-", g.VMID)
 	var list []string
@@ -89,8 +89,8 @@ func (p *planner) removeHalfMade(o *Object, g *model.Guest) {
 	})
 }
 
-// readSome has the configs read of some guests of which it isn't known whether they are linked clones of
-// a template. One that is ends it; others may be of other sets, and nobody else would read them.
+// readSome requests the configs of some guests that may be linked clones of a template, a few at a time, since the
+// first linked clone decides. They may belong to other sets, so nothing else would read them.
 func (p *planner) readSome(o *Object, unread []int) {
 	const some = 20
 	for _, id := range unread {
@@ -150,7 +150,7 @@ func (p *planner) superseded(i model.Image, g *model.Guest) bool {
 	return slices.ContainsFunc(made, func(other *model.Guest) bool { return other.Template && other.Node == ownerNode(g) })
 }
 
-// lookAtGenerations has the configs read of guests that may be earlier generations of an image.
+// lookAtGenerations requests the configs of guests that may be earlier generations of an image.
 func (p *planner) lookAtGenerations(o *Object, i model.Image) {
 	current := map[*model.Guest]bool{}
 	if !i.Made() {
@@ -169,8 +169,8 @@ func (p *planner) lookAtGenerations(o *Object, i model.Image) {
 	}
 }
 
-// candidates returns the guests that may have been made for an image. The list of
-// guests shows the names of new ones some seconds late.
+// candidates returns the guests that may have been made for an image. The list of guests shows the names
+// of new ones some seconds late.
 func (p *planner) candidates(i model.Image) []*model.Guest {
 	return slices.DeleteFunc(slices.Concat(p.have.Named(i.Owner.Name), p.have.Named(i.CopyName()), p.nameless()), func(g *model.Guest) bool {
 		return g.Container || unnamed(g) && !slices.Contains(g.Tags, model.Tag)

@@ -15,8 +15,7 @@ func (p *planner) allows(v model.VM) model.Allow {
 	}
 }
 
-// guard refuses a step whose effect wasn't agreed to, and says what would
-// agree to it.
+// guard refuses a step whose effect wasn't agreed to, with the code of what would allow it.
 func guard(o *Object, allow model.Allow, e Effect, what, why string, diff ...model.Difference) bool {
 	var by model.Do
 	switch {
@@ -36,7 +35,7 @@ func guard(o *Object, allow model.Allow, e Effect, what, why string, diff ...mod
 	return false
 }
 
-// rank orders effects by how much they hurt.
+// rank orders effects by severity.
 func rank(e Effect) int {
 	switch e {
 	case Restart, PowerOff:

@@ -14,7 +14,7 @@ const firstRules = 9
 // ruled reports whether there are HA rules, and no groups.
 func (p *planner) ruled() bool { return p.have.Release >= firstRules }
 
-// sid returns what a guest is called under HA.
+// sid returns the HA service ID of a guest.
 func sid(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }
 
 // ha plans the changes of a guest's HA resource: of a new guest only when
@@ -38,13 +38,13 @@ func (c *change) ha(after ...int) int {
 	return 0
 }
 
-// leavesHA reports whether a guest that isn't to be under HA any more is under it by our
-// doing, or may get there by a request that is still in flight.
+// leavesHA reports whether a guest is to leave HA: it is under HA by an action of ours, or may get there by a
+// request that is still in flight.
 func (c *change) leavesHA() bool {
 	return c.v.HA == nil && c.managed("ha") && (c.g.HAState != "" || c.mayStillCome(model.AspectHA))
 }
 
-// lookHA has the HA resources read where they matter.
+// lookHA requests the HA resources where they matter.
 func (c *change) lookHA() {
 	if says(c.v.HA) && c.g.HAState != "" && c.p.have.HA == nil {
 		c.o.Look.HA = true
@@ -65,8 +65,8 @@ func (c *change) clearHA(verb string, e Effect, after ...int) {
 	}, after...)
 }
 
-// unprotected waits for people while a guest that is to be under HA runs, and the manager
-// has given up on it: to be disabled would stop it.
+// unprotected makes an object wait for a person while its guest runs and the HA manager has given up on it: clearing
+// the error would stop the guest.
 func (c *change) unprotected() {
 	if c.v.HA != nil && c.g.HAState == model.HAError {
 		c.o.wait(model.WaitHA, fmt.Sprintf("VM %d runs, but the HA manager has given up on it (state error) and doesn't restart it; after ha-manager remove vm:%[1]d it is put under HA anew", c.g.VMID))

@@ -2,8 +2,7 @@ package plan
 
 import "github.com/proxplane/proxplane/model"
 
-// hold takes the steps out of the plans of objects for which nothing is to be changed,
-// and says what would be done.
+// hold removes the steps from the plans of objects that are paused, and notes what would be done.
 func (p *planner) hold(out *Plan) {
 	holds := map[model.Key]model.Hold{}
 	for key, i := range p.images {

@@ -14,8 +14,8 @@ import (
 // rootOptions may be set by root@pam only, logged in with its password.
 var rootOptions = []string{"affinity", "args", "hookscript", "hugepages", "keephugepages"}
 
-// lacksRoot waits if a guest needs options that these credentials can't set. One
-// that is made from a guest with the same options has them by itself.
+// lacksRoot makes an object wait if its guest needs options that these credentials can't set. A copy of a guest with
+// the same options has them already.
 func (p *planner) lacksRoot(o *Object, v model.VM, have *model.Config) bool {
 	if p.have.Root {
 		return false
@@ -70,7 +70,7 @@ func (p *planner) lacks(v model.VM, node string) string {
 	return ""
 }
 
-// hookAdvice returns how proxplane's hook gets onto a node that lacks it and is to run a guest.
+// hookAdvice returns advice on how to install proxplane's hook on a node that is to run a guest and lacks it.
 func (p *planner) hookAdvice(v model.VM, node string) model.Advice {
 	for _, volume := range v.Scripts {
 		if strings.HasSuffix(volume, ":snippets/"+hookScript) && !p.fileOn(volume, node) {
@@ -83,8 +83,7 @@ func (p *planner) hookAdvice(v model.VM, node string) model.Advice {
 // hookScript is the name of proxplane's hook.
 const hookScript = "proxplane-hook"
 
-// unhosted waits if a guest that is there asks for something that its node
-// doesn't have, and would need it now.
+// unhosted makes an object wait if its existing guest needs something now that its node doesn't have.
 func (c *change) unhosted() bool {
 	if len(c.v.Scripts)+len(c.v.Shares) == 0 || c.running() && c.hosted() {
 		return false
@@ -103,7 +102,7 @@ func (c *change) unhosted() bool {
 	return false
 }
 
-// hosted reports whether the guest is configured for what it asks of its node.
+// hosted reports whether the guest's config has what it needs from its node.
 func (c *change) hosted() bool {
 	for k, want := range c.v.Options {
 		if (slices.Contains(rootOptions, k) || isSlot(k, "virtiofs")) && want != c.have.Options[k] {

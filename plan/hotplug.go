@@ -78,8 +78,8 @@ func isSlot(k, family string) bool {
 	return ok && n != "" && strings.Trim(n, "0123456789") == ""
 }
 
-// pending returns the options that wait for a restart, of those that we look
-// after: what was asked for before and what this plan changes.
+// pending returns the managed options that wait for a restart: those that are pending in Proxmox, and those
+// that this plan changes.
 func (c *change) pending() []string {
 	keys := slices.Clone(c.later)
 	for k := range c.have.Pending {
@@ -124,7 +124,7 @@ func (c *change) undoes(k string, same func(running *model.Config) bool) bool {
 	return true
 }
 
-// supersede notes that the running guest takes a change at once: nothing of the slot or option
+// supersede records that the running guest takes a change at once: nothing of the slot or option
 // is pending any more.
 func (c *change) supersede(k string) {
 	if c.undone == nil {
@@ -133,14 +133,14 @@ func (c *change) supersede(k string) {
 	c.undone[k] = true
 }
 
-// stuck reports whether an earlier change of an option or slot waits for a restart: the running
-// guest hasn't taken that, and a further one is compared with what it has.
+// stuck reports whether an earlier change of an option or slot waits for a restart. A further change is compared
+// with what the running guest has.
 func (c *change) stuck(k string) bool {
 	_, pending := c.have.Pending[k]
 	return pending && !c.undone[k] && c.running()
 }
 
-// looksAfter reports whether an option or slot is one that the manifest or the marker names.
+// looksAfter reports whether an option or slot is managed: the manifest or the marker names it.
 func (c *change) looksAfter(k string) bool {
 	if _, ok := c.v.Options[k]; ok {
 		return true

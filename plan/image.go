@@ -60,7 +60,7 @@ func (p *planner) lentTemplate(i model.Image) ([]*model.Guest, *Wait, Look) {
 	}
 }
 
-// noTemplate says that there is none, and which names come close.
+// noTemplate returns the wait for a template that doesn't exist or is locked.
 func (p *planner) noTemplate(i model.Image) *Wait {
 	for _, g := range p.have.Named(i.Template) {
 		if g.Template && pinned(i.Pin, g) && g.Lock != "" {
@@ -70,7 +70,7 @@ func (p *planner) noTemplate(i model.Image) *Wait {
 	return &Wait{Reason: model.WaitMissing, Text: p.closeTo(i)}
 }
 
-// closeTo says that no template has a name, and what comes close.
+// closeTo returns a sentence that no template has the image's name, with similar names.
 func (p *planner) closeTo(i model.Image) string {
 	name := i.Template
 	for _, g := range p.have.Named(name) {

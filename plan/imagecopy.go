@@ -89,7 +89,7 @@ func (p *planner) copies(i model.Image) (list []*model.Guest, look Look) {
 	return list, look
 }
 
-// need notes that a node needs a template of an image.
+// need records that a node needs a template of an image.
 func (p *planner) need(c model.Image) {
 	if p.needed[c.Owner.Key] == nil {
 		p.needed[c.Owner.Key] = map[string]bool{}
@@ -135,8 +135,8 @@ func (p *planner) copyNodes(o *Object, i model.Image) []string {
 	return slices.Sorted(maps.Keys(nodes))
 }
 
-// givenUp reports whether a node couldn't make the template that was asked for, so that guests go
-// elsewhere. None waits for it.
+// givenUp reports whether a node couldn't make the requested template, so that guests go elsewhere and none waits
+// for it.
 func (p *planner) givenUp(c model.Image) bool {
 	f, failed := p.have.Failed[c.Object().Key]
 	if !failed || f.Unread || !f.Hard && !f.Full {
@@ -187,7 +187,7 @@ func (p *planner) reached(i model.Image, node string) bool {
 	})
 }
 
-// firstNode returns where an image is made that no machine needs yet; empty: nowhere.
+// firstNode returns the node on which an image is made that no machine needs yet; empty: none.
 func (p *planner) firstNode(i model.Image, look *Look) string {
 	for _, n := range p.nodesFor(model.VM{}) {
 		if _, why := p.imageSite(i, n.Name, look); !why.no() && look.Empty() {

@@ -84,8 +84,8 @@ func (p *planner) imageFormat(o *Object, i model.Image) string {
 	return cmp.Or(said.Format, model.NamedFormat(i.URL), "qcow2") // what most of them are; Proxmox refuses what isn't
 }
 
-// unusable reports whether this process has seen that a file can't be used. That it doesn't reach one that a node fetches
-// says nothing.
+// unusable reports whether this process has found that a file can't be used. A file that it doesn't reach may still be
+// reachable from the node that fetches it.
 func (p *planner) unusable(o *Object, i model.Image, said model.URLState) bool {
 	packed := i.Packing() != ""
 	switch {
@@ -101,8 +101,8 @@ func (p *planner) unusable(o *Object, i model.Image, said model.URLState) bool {
 	return o.Wait != nil
 }
 
-// astray says that the server of a URL sends whoever asks to another host, as far as this process can see it: Proxmox
-// follows all redirects and doesn't tell. It reports whether nobody follows this one.
+// astray adds a note if the server of a URL redirects to another host, as far as this process can see: Proxmox follows
+// redirects without reporting them. It reports whether the redirect isn't followed.
 func (p *planner) astray(o *Object, i model.Image, said model.URLState) bool {
 	packed, sure, from := i.Packing() != "", i.Checksum != "", i.Address()
 	switch to := said.Elsewhere; {
@@ -125,8 +125,8 @@ func (p *planner) astray(o *Object, i model.Image, said model.URLState) bool {
 	return o.Wait != nil
 }
 
-// unsureOfUpload reports whether it wasn't asked yet if these credentials may upload to a storage: Proxmox says so
-// only when it has received everything. See imagePlace for the refusal.
+// unsureOfUpload reports whether it isn't known yet if these credentials may upload to a storage, and requests that:
+// Proxmox refuses an upload only when it has received everything. See imagePlace for the refusal.
 func (p *planner) unsureOfUpload(o *Object, storage string) bool {
 	path := "/storage/" + storage
 	_, asked := p.have.Rights[path]

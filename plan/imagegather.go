@@ -9,8 +9,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// gatherAll completes the plans of images, and puts the templates of those that are one a node
-// behind them. Where these are needed is known when guests are placed.
+// gatherAll completes the plans of images, and appends those of their templates where an image is one template per
+// node. Which nodes need one is known when guests have been placed.
 func (p *planner) gatherAll(images []Object) []Object {
 	var out []Object
 	for _, o := range images {
@@ -54,8 +54,8 @@ func (p *planner) undecided(image Object, i model.Image) (copies []Object) {
 	return copies
 }
 
-// stuckOn has an image wait for what a template of it waits for, where that doesn't end by itself:
-// people look at the image.
+// stuckOn makes an image wait for what one of its templates waits for, where that doesn't end by itself:
+// people look at the image, not at the template.
 func (p *planner) stuckOn(o *Object, node string, made Object) {
 	if made.Wait == nil || len(made.Steps) > 0 {
 		return
@@ -130,7 +130,7 @@ func (p *planner) gather(o *Object, i model.Image) (copies []Object) {
 	return copies
 }
 
-// nowhere waits if no node has a template of an image, since those that were to make one failed.
+// nowhere makes an image wait if no node has a template of it, since all that were to make one failed.
 func (p *planner) nowhere(o *Object, i model.Image) bool {
 	if len(o.Templates)+len(o.Steps) > 0 || o.Wait != nil || !o.Look.Empty() {
 		return false

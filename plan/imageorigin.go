@@ -158,7 +158,7 @@ func (p *planner) mayCopy(look *Look) unfit {
 	return unfit{}
 }
 
-// allGuests is where rights on all guests are.
+// allGuests is the path of rights on all guests.
 const allGuests = "/vms"
 
 // localDevice returns an option by which a guest has a device of its node, other than by a mapping; empty: none.
@@ -216,8 +216,8 @@ func (p *planner) mayHaveCopies(o *Object, i model.Image) bool {
 	return from != nil && p.inTheMaking(o, rooted, model.NamesOf(p.have.Nodes)...)
 }
 
-// hiddenCopies waits while a VMID that a copy of a template would have is taken by a guest that isn't
-// visible: it may be that copy.
+// hiddenCopies makes an object wait while the VMID of a template's copy is taken by a guest that isn't visible: it
+// may be that copy.
 func (p *planner) hiddenCopies(o *Object, i model.Image) bool {
 	if !i.Made() || i.NoCopies || i.Implied {
 		return false
@@ -239,8 +239,8 @@ func (p *planner) hiddenCopies(o *Object, i model.Image) bool {
 	return p.hidden(o, i.Owner, ids...)
 }
 
-// inTheMaking finds out whether a template of an image is there for one of some nodes, also where its config
-// doesn't say yet whose it is: then there is something to look at or to wait for.
+// inTheMaking reports whether a template of an image exists for one of some nodes, or is being made, so that its config
+// doesn't name its owner yet: then there is something to read or to wait for.
 func (p *planner) inTheMaking(o *Object, i model.Image, nodes ...string) bool {
 	for _, node := range nodes {
 		f := p.find(versioned(i.Copy(node)), 0, i.Range)

@@ -11,7 +11,7 @@ import (
 // guest had them, before another guest is created under its VMID: afterwards the disks of both couldn't
 // be distinguished. Those without a known object are removed by steps of an object of their own.
 
-// clean plans the end of what tasks have left.
+// clean plans the removal of disks that tasks have left.
 func (p *planner) clean(out *Plan) {
 	unclean := p.have.Unclean && !p.want.Quick
 	if len(p.have.Left) == 0 && !unclean {
@@ -29,7 +29,7 @@ func (p *planner) clean(out *Plan) {
 	}
 }
 
-// cleanFor plans the end of what was left of an object's guest, or is in the way of the one that it gets.
+// cleanFor plans the removal of disks that were left of an object's guest, or that are in the way of its new one.
 func (p *planner) cleanFor(o *Object, unclean bool, claimed map[string]bool) {
 	makes := o.makes()
 	var lefts []model.Left
@@ -61,7 +61,7 @@ func (o *Object) makes() int {
 	return 0
 }
 
-// cleanUp plans the end of what was left, before all else that an object's plan does.
+// cleanUp plans the removal of leftover disks, before all other steps of an object's plan.
 func (p *planner) cleanUp(o *Object, lefts []model.Left) {
 	first := Object{Owner: o.Owner}
 	for _, l := range lefts {
@@ -90,8 +90,8 @@ func (p *planner) cleanUp(o *Object, lefts []model.Left) {
 	o.precede(first.Steps)
 }
 
-// removeLeft plans the end of the disks of what was left that may go. Where these credentials may not
-// remove them, a note says so.
+// removeLeft plans the removal of those leftover disks that may be removed. A note says where these credentials may
+// not remove them.
 func (p *planner) removeLeft(o *Object, l model.Left) {
 	for _, volume := range l.Removable() {
 		path := "/storage/" + model.StorageOf(volume)
@@ -113,7 +113,7 @@ func (p *planner) removes(volume string) bool {
 	return slices.ContainsFunc(p.have.Left, func(l model.Left) bool { return slices.Contains(l.Removable(), volume) })
 }
 
-// whyLeft says how a disk came to be left, and what its end means.
+// whyLeft returns how a disk was left, and what its removal means.
 func whyLeft(l model.Left) (why string, e Effect) {
 	switch {
 	case l.Half():

@@ -6,7 +6,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// nodeLoad is what each node has, and gets by this plan.
+// nodeLoad is the resources of a node, with what this plan takes of them.
 type nodeLoad struct {
 	taken  map[string]int64 // memory that is promised on each node
 	count  map[string]int
@@ -67,7 +67,7 @@ func (p *planner) justCloned(g *model.Guest, v model.VM) bool {
 	return g != nil && !g.Container && !slices.Contains(g.Tags, model.Tag) && p.owns(v.Owner, g.VMID, v.Range)
 }
 
-// counts reports whether it matters for other guests where this one is.
+// counts reports whether a guest's place matters for the placement of others.
 func counts(v model.VM) bool {
 	return len(v.Labels) > 0 || v.Place.SpreadBy != "" || len(devicesOf(v)) > 0
 }
@@ -77,7 +77,7 @@ func (l *nodeLoad) free(n *model.Node, v model.VM) int64 {
 	return max(0, n.Memory-n.Used-l.taken[n.Name]-v.Place.FactsOf(n.Name).Reserved)
 }
 
-// fill notes that disks are made on storages.
+// fill records that disks are made on storages.
 func (l *nodeLoad) fill(p *planner, node string, space map[string]int64) {
 	for name, size := range space {
 		l.space[p.spaceAt(node, name)] += size
@@ -106,7 +106,7 @@ func (l *nodeLoad) take(node string, memory int64, v model.VM) {
 	}
 }
 
-// conflict names a guest that the new one must not share a node with, or a zone.
+// conflict names a guest with which the new one must not share a node or a zone.
 func (l *nodeLoad) conflict(v model.VM, node string) string {
 	for _, at := range l.around(&v, node) {
 		for i := range l.labels[at] {
@@ -131,8 +131,8 @@ func (l *nodeLoad) around(v *model.VM, node string) []string {
 	return []string{node}
 }
 
-// clash reports whether two guests must not be where they are, and by which label of nodes; empty: by the nodes
-// themselves.
+// clash reports whether two guests must not both be where they are, and the node label by which they are kept apart;
+// empty: by node.
 func clash(v, other *model.VM, node, at string) (by string, ok bool) {
 	for _, s := range v.Place.AntiAffinity {
 		if s.Matches(v.Labels) && s.Matches(other.Labels) && v.Place.SameZone(s.By, node, at) {

@@ -14,7 +14,7 @@ import (
 // that is allowed. It may have come there by hand, by the manager of high availability, or the
 // policy was another one.
 
-// migrate plans that; it reports whether there is something to be said or done about it.
+// migrate plans the move of a guest to a node that its policy allows. It reports whether it has added steps or a wait.
 func (c *change) migrate(after ...int) bool {
 	why := c.offPolicy()
 	c.noteLimits()
@@ -37,8 +37,8 @@ func (c *change) migrate(after ...int) bool {
 	return true
 }
 
-// unready reports whether the guest can't be moved yet: something about it isn't known, or the HA manager is
-// at it.
+// unready reports whether the guest can't be moved yet: facts about it aren't known, or the HA manager works on
+// it.
 func (c *change) unready() bool {
 	if c.g.Status == model.StatusUnknown {
 		c.o.Look.Status = append(c.o.Look.Status, c.g.VMID)
@@ -71,7 +71,7 @@ func (c *change) goTo(node, why string, after ...int) {
 	c.p.nodeLoad().take(node, c.g.Memory, c.v)
 }
 
-// offPolicy says why the guest shouldn't be where it is; empty: it may stay.
+// offPolicy returns the reason for which the guest should leave its node; empty: it may stay.
 func (c *change) offPolicy() string {
 	if nodes := c.v.Place.Nodes; len(nodes) > 0 && !slices.Contains(nodes, c.g.Node) {
 		return fmt.Sprintf("it is on %s, and may be on %s only", c.g.Node, strings.Join(nodes, ", "))
@@ -113,8 +113,8 @@ func (p *planner) unwelcome(v model.VM, g *model.Guest) string {
 	return fmt.Sprintf("it is on %s, which its placement doesn't allow (%s)", g.Node, why.reason)
 }
 
-// noteLimits says which limits of its policy the guest's node is beyond. They are for
-// guests that are placed.
+// noteLimits adds notes about limits of the policy that the guest's node exceeds. They apply when guests are
+// placed.
 func (c *change) noteLimits() {
 	place, n := c.v.Place, c.p.have.Nodes[c.g.Node]
 	if have := c.p.nodeLoad().count[c.g.Node]; place.MaxPerNode > 0 && have > place.MaxPerNode {

@@ -6,11 +6,11 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// busy waits while a guest can't be touched: its node is away, a task works
-// on it, a lock says that somebody does.
+// busy makes an object wait while its guest can't be changed: its node is offline, a task works on it, or it
+// is locked.
 func (p *planner) busy(o *Object, g *model.Guest) bool { return p.occupied(o, g, false) }
 
-// occupied is the same of a guest that may be going: then nobody waits for it to shut down.
+// occupied does the same for a guest that may be going: then a shutdown that is under way isn't waited for.
 func (p *planner) occupied(o *Object, g *model.Guest, going bool) bool {
 	if n := p.have.Nodes[g.Node]; n == nil || !n.Online {
 		o.wait(model.WaitNode, fmt.Sprintf("node %s, which has VM %d, is offline", g.Node, g.VMID))
@@ -43,7 +43,7 @@ func (p *planner) shutdowns(vmid int) []string {
 	return tasks
 }
 
-// backOff waits after a failure, before the same is tried again.
+// backOff makes an object wait after a failure, before the retry.
 func (p *planner) backOff(o *Object) bool {
 	fail, ok := p.have.Failed[o.Owner.Key]
 	if !ok || fail.Again(p.have) {

@@ -23,7 +23,7 @@ func (p *planner) passedOver(g *model.Guest, o model.Owner, r model.Range) bool 
 	return g.Config == nil && unnamed(g) && p.offline(g.VMID) && !p.owns(o, g.VMID, r)
 }
 
-// notePassedOver says which guests were passed over for the objects that have none.
+// notePassedOver adds notes about the guests that were passed over, for objects without a guest.
 func (p *planner) notePassedOver() {
 	byNode := map[string][]int{}
 	for id := range p.passed {
@@ -42,12 +42,12 @@ func (p *planner) notePassedOver() {
 	}
 }
 
-// mayBe waits because of a guest that may be the owner's, on a node that is offline.
+// mayBe makes an object wait because of a guest on an offline node that may be the owner's.
 func mayBe(g *model.Guest) *Wait {
 	return &Wait{Reason: model.WaitNode, Text: fmt.Sprintf("VM %d on %s may be this object's, and can't be read, since the node is offline", g.VMID, g.Node)}
 }
 
-// toRead has a guest's config read, or waits for its node.
+// toRead requests a guest's config, or waits for its node.
 func (p *planner) toRead(f *finding, g *model.Guest) {
 	if p.offline(g.VMID) {
 		f.wait = mayBe(g)

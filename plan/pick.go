@@ -10,8 +10,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// pick takes one of the nodes that can take a guest, and says why: first those that HA prefers, then
-// the zones with the fewest guests of the same policy, then by memory.
+// pick chooses one of the nodes that can take a guest, with the reason: nodes that HA prefers come first, then
+// zones with the fewest guests of the same policy, then nodes by memory.
 func (p *planner) pick(v model.VM, good []spot, free map[string]int64, no refusals) spot {
 	if i := slices.IndexFunc(good, func(s spot) bool { return s.node == p.bound[v.Owner.Key].Node }); i >= 0 {
 		return p.explained(v, good[i], []string{"its image is made there for it"}, good[i:i+1], free, no)
@@ -32,7 +32,7 @@ func byMemory(v model.VM, free map[string]int64, a, b spot) int {
 	return cmp.Compare(free[b.node]-b.detour(), free[a.node]-a.detour())
 }
 
-// explained says why it is this node.
+// explained returns the reason for the choice of a node.
 func (p *planner) explained(v model.VM, best spot, why []string, left []spot, free map[string]int64, no refusals) spot {
 	switch {
 	case len(left) == 1 && len(why) == 0:

@@ -17,7 +17,7 @@ type spot struct {
 	why    string
 }
 
-// storage returns where a full copy's disks go.
+// storage returns the storage of a full copy's disks.
 func (s spot) storage(full bool, v model.VM) string {
 	if !full {
 		return ""
@@ -25,7 +25,7 @@ func (s spot) storage(full bool, v model.VM) string {
 	return v.Source.Storage
 }
 
-// config returns that of what the guest is made from; nil: of nothing.
+// config returns the config of the guest's source; nil: it has none.
 func (s spot) config() *model.Config {
 	if s.source == nil {
 		return nil
@@ -97,8 +97,8 @@ func (p *planner) orMade(img model.Image, node string, src *source, why unfit, l
 	return src, why
 }
 
-// detour returns how much more memory a node must have left to be chosen though the image has to be
-// made there first: that of one guest more. So a few guests don't have it made on every node.
+// detour returns how much more memory a node without the image must have left to be chosen: that of one more guest.
+// So a few guests don't cause an image on every node.
 func (s spot) detour() int64 {
 	if s.source == nil || s.source.future == nil {
 		return 0
@@ -167,7 +167,7 @@ func (p *planner) unknown() unfit {
 	return never("not in the cluster, which has %s", strings.Join(model.NamesOf(p.have.Nodes), ", "))
 }
 
-// fits says why a node can't take a guest.
+// fits returns the reasons for which a node can't take a guest.
 func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *nodeLoad, look *Look) unfit {
 	if p.have.Nodes[n.Name] == nil {
 		return p.unknown()

@@ -154,10 +154,10 @@ func (o *Object) step(s Step, after ...int) int {
 	return s.N
 }
 
-// absent returns why something is made.
+// absent is the reason of steps that make something.
 func absent(o model.Owner) string { return fmt.Sprintf("%s isn't there", o.Key) }
 
-// ending returns why something goes.
+// ending is the reason of steps that remove something.
 func ending(o model.Owner) string { return fmt.Sprintf("%s is to go", o.Key) }
 
 func (o *Object) wait(reason model.Reason, text string) {

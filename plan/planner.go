@@ -53,8 +53,8 @@ func For(want model.Desired, have *model.Observed) Plan {
 // onlySeen reports whether an object is there because others depend on it.
 func (p *planner) onlySeen(o Object) bool { return p.want.Seen[o.Owner.Key] }
 
-// spare asks nothing of nodes that are offline: an object that needs to know more of
-// a guest there waits.
+// spare removes from looks what offline nodes would have to answer: an object that needs facts of a guest there
+// waits.
 func (p *planner) spare(o *Object) {
 	off := func(id int) bool {
 		g := p.have.Guests[id]
@@ -99,7 +99,7 @@ func (p *planner) guests() []Object {
 	return out
 }
 
-// copiesBefore returns how many guests stand before this one in a row of copies.
+// copiesBefore returns the number of copies in the chain from the first source to this guest.
 func (p *planner) copiesBefore(v model.VM) (n int) {
 	for n < len(p.want.VMs) {
 		from, ok := p.vms[v.Source.VM]
@@ -112,7 +112,7 @@ func (p *planner) copiesBefore(v model.VM) (n int) {
 	return n
 }
 
-// note adds something that people should know and that is no object's affair.
+// note adds a note for people that belongs to no object.
 func (p *planner) note(n Note) {
 	if !slices.ContainsFunc(p.notes, func(o Note) bool { return o.Text == n.Text && o.Do == n.Do }) {
 		p.notes = append(p.notes, n)

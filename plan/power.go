@@ -115,7 +115,7 @@ func (c *change) shutdown(why string, diff []model.Difference) Step {
 	return s
 }
 
-// ignored refuses to ask a guest again that has ignored its shutdown lately.
+// ignored refuses to shut down a guest again that has ignored a shutdown lately.
 func (c *change) ignored(what string) bool {
 	if !c.p.have.Ignored[c.v.Owner.Key] {
 		return false
@@ -141,8 +141,8 @@ func (c *change) stop() {
 	}
 }
 
-// address waits until the guest agent reports one. Where none is waited for, a guest that was
-// started has to be seen to run.
+// address makes an object wait until the guest agent reports an address. Without such a wait, a started guest has to
+// be seen running.
 func (c *change) address() {
 	switch {
 	case len(c.g.Addresses) > 0 || len(c.o.Steps) > 0:

@@ -22,10 +22,9 @@ func (p *planner) proved(g *model.Guest, o model.Owner, r model.Range) bool {
 	return g.OwnedBy(o) && (g.Config.Signed.Proves() || p.owns(o, g.VMID, r))
 }
 
-// claimed decides about guests that say that they are the owner's, and don't prove it,
-// when there is no other. One of them may be it, made when the manifest named its VMID or
-// when another range held: a second one would have the same addresses. With a key it
-// would be signed.
+// claimed decides about guests whose markers name the owner without proving it, when there is no other
+// guest. One of them may be the owner's, made when the manifest named its VMID or when another range held: a
+// second guest would have the same addresses. With a key it would be signed.
 func (p *planner) claimed(o model.Owner, f finding) finding {
 	for _, g := range f.claims {
 		if p.have.Keyed && g.Config.Signed != model.OtherKey {
@@ -44,7 +43,7 @@ func (c *change) unsigned() bool {
 	return c.p.have.Keyed && c.have.Signed != model.Signed && c.have.Signed != model.OtherKey
 }
 
-// noteOf notes guests whose markers name an object that they don't belong to.
+// noteOf adds a note about guests whose markers name an object to which they don't belong.
 func noteOf(o *Object, f finding) {
 	for _, g := range f.claims {
 		if f.guest != g && !f.doubt {
@@ -53,7 +52,7 @@ func noteOf(o *Object, f finding) {
 	}
 }
 
-// unproved says why a guest isn't removed that no manifest names any more.
+// unproved returns the reason for which a guest that no manifest names isn't removed.
 func unproved(g *model.Guest, o model.Owner) Note {
 	return Note{Do: model.Advice{Do: model.DeleteGuest, VMID: g.VMID}, Text: fmt.Sprintf("VM %d on %s isn't removed, though its notes say that it is %s of this set: %d isn't a VMID of %s's, and whoever may edit the notes can write that",
 		g.VMID, g.Node, o.Key, g.VMID, o.Name)}

@@ -8,8 +8,8 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// relocate plans what a person asks for by the name of a guest: that it goes to another node. Nothing
-// else is done to it.
+// relocate plans the move of a guest to another node that a person has requested by its name. Nothing else is
+// done to the guest.
 func (p *planner) relocate(o *Object, v model.VM, g *model.Guest) {
 	move, asked := p.want.Moves[v.Owner.Key]
 	if !asked || g.Config == nil || p.templated(o, g) {

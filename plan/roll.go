@@ -16,8 +16,8 @@ import (
 // everyone is the group of all guests that are wanted.
 const everyone = ""
 
-// roll holds restarts and replacements back that would make too many guests unavailable.
-// The objects are those of the wanted guests, in the same order.
+// roll holds back restarts and replacements that would make too many guests unavailable. The objects are those
+// of the wanted guests, in the same order.
 func (p *planner) roll(objects []Object) {
 	var turn []int
 	for i := range objects {
@@ -55,7 +55,7 @@ func (p *planner) disrupts(i int, o Object) bool {
 	return p.want.VMs[i].Hold == (model.Hold{}) && slices.ContainsFunc(o.Steps, func(s Step) bool { return disruptive(p.want.VMs[i], s) })
 }
 
-// disruptive reports whether a step takes a guest away that is to run, to bring it back.
+// disruptive reports whether a step makes a guest that is to run unavailable for some time.
 func disruptive(v model.VM, s Step) bool {
 	return !v.Deleted && (s.Effect == Replace || s.Effect == Restart && (v.Power == model.PowerOn || v.Power == ""))
 }
@@ -127,7 +127,7 @@ func (r *rollout) decide(i int) {
 	r.read(i, look)
 }
 
-// read has a guest wait until something is read, and those of its groups that come after it.
+// read makes a guest, and those of its groups that come after it, wait until facts are read.
 func (r *rollout) read(i int, look Look) {
 	r.objects[i].Look.Add(look)
 	for _, group := range r.p.rolledWith(i) {
@@ -204,8 +204,8 @@ func (r *rollout) unavailable(i int) (down bool, look Look) {
 	return true, Look{}
 }
 
-// expected reports whether a guest that isn't there was there, or is being made: those that
-// wait for their first day don't hold the others.
+// expected reports whether an absent guest was there before, or is being made: guests that were never made don't
+// hold up the others.
 func (r *rollout) expected(i int) (down bool, look Look) {
 	switch o := r.objects[i]; {
 	case r.p.want.VMs[i].Remembered != 0:
@@ -230,9 +230,9 @@ func powers(task string) bool {
 	return false
 }
 
-// hold has a guest wait for its turn. What is only foreseen is shown all the same, behind those that
-// have their turn right before. What is carried out waits for those that are away now; who has the turn right before is said,
-// too, as the plan that was shown has said it.
+// hold makes a guest wait for its turn. In a plan that is shown, its steps follow those of the guests before it. In a plan
+// that is carried out, it waits for the guests that are unavailable now; the message also names the guests before it,
+// as the plan that was shown did.
 func (r *rollout) hold(i int, group string, before []int, others []model.Absent, limit int) {
 	o := &r.objects[i]
 	var here, elsewhere, line []string

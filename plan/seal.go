@@ -29,8 +29,7 @@ func markOf(m *model.Marker, prefix string) string {
 	return ""
 }
 
-// recognise has a guest keep the first-boot data and the password that it has, where these
-// are the wanted ones.
+// recognise makes a guest keep its first-boot data and its password where these are the wanted ones.
 func (p *planner) recognise(o *Object, v model.VM, g *model.Guest) model.VM {
 	have := g.Config
 	if mark := markOf(have.Marker, seedPrefix); mark != "" && v.Seed != nil {
@@ -52,7 +51,7 @@ func (p *planner) recognise(o *Object, v model.VM, g *model.Guest) model.VM {
 	return v
 }
 
-// markFor returns the mark that a guest is to have which has the secret already.
+// markFor returns the mark for a guest that has the secret already.
 func (p *planner) markFor(o *Object, have *model.Config, seal model.Seal, mark string, match model.Match, what string) string {
 	switch {
 	case match == model.NoKeyFor:
@@ -82,8 +81,8 @@ func (c *change) canonical() model.VM {
 	return v
 }
 
-// passwordKnown reports whether the password was set before. What a clone says from its
-// first moment is what will be.
+// passwordKnown reports whether the password was set before. The marker of a clone names from its creation
+// what will be set.
 func (c *change) passwordKnown() bool {
 	mark := markOf(c.have.Marker, passwordPrefix)
 	return !fresh(c.have) && mark != "" && slices.Contains(append(c.v.Password.Also, c.v.Password.Mark), mark)

@@ -52,7 +52,7 @@ func emptied(c *model.Config, seeds []string) (drives []model.NewDisk) {
 	return drives
 }
 
-// doneWith returns the first-boot data that are wanted of a guest that has done with them.
+// doneWith returns wanted first-boot data, marked as dropped if those of the guest were.
 func doneWith(m *model.Marker, seed *model.Seed) *model.Seed {
 	if !m.Dropped || seed == nil || seed.Apart || len(seed.Snippets) > 0 {
 		return seed
@@ -62,10 +62,10 @@ func doneWith(m *model.Marker, seed *model.Seed) *model.Seed {
 	return &done
 }
 
-// done reports whether the guest has done with its first-boot data.
+// done reports whether the guest's first-boot data were dropped.
 func (c *change) done() bool { return c.v.Seed != nil && c.v.Seed.Dropped }
 
-// eject empties the drive of a guest that has done with its first-boot data: somebody may have put them there again.
+// eject empties the drive of a guest whose first-boot data were dropped: somebody may have inserted them again.
 func (c *change) eject(act *model.Configure) {
 	drives := emptied(c.have, c.have.Marker.Seeds())
 	if len(drives) > 0 {

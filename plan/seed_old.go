@@ -46,9 +46,8 @@ func (c *change) removeFiles(seeds []string, why string, after int) int {
 	return after
 }
 
-// forget removes the files of a guest that is to go, or to be let go, before nothing
-// knows of them any more. It isn't ok while that has to be looked at, or while the
-// upload of one may be under way.
+// forget removes the files of a guest that is to be destroyed or released, while its marker still names
+// them. ok is false while facts about them have to be read, or while an upload may be under way.
 func (c *change) forget(seeds []string, why string, after int) (last int, ok bool) {
 	last = c.removeFiles(seeds, why, after)
 	if !c.o.Look.Empty() {

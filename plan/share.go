@@ -11,8 +11,8 @@ import (
 // firstDirs is the release that has directory mappings first.
 var firstDirs = [2]int{8, 4}
 
-// share plans a directory mapping that guests use. It is made once for all of
-// them; the last guest that uses it sees to its end.
+// share plans a directory mapping that guests use. It is made once for all of them, and removed with the
+// last guest that uses it.
 func (p *planner) share(s model.Share) Object {
 	o := Object{Owner: s.Owner}
 	name := s.Owner.Name
@@ -156,7 +156,7 @@ func (p *planner) wanted(vmid int) bool {
 	return m != nil && p.vms[m.Owner.Key].Owner == m.Owner
 }
 
-// whose says whose a mapping is.
+// whose names the owner of a mapping.
 func whose(dir model.Dir) string {
 	if dir.Made {
 		return "it is " + dir.Maker + "'s"

@@ -10,7 +10,7 @@ import (
 
 const sharePrefix = "share:"
 
-// leaveForGood is the same for a guest that is to go.
+// leaveForGood does the same for a guest that is to be destroyed.
 func (c *change) leaveForGood(why string, after int) int {
 	var keys []string
 	for _, k := range slices.Sorted(keysOf(c.have.Options)) {

@@ -98,8 +98,8 @@ func freeFor(d model.Disk, taken map[string]bool) string {
 	return d.Slot
 }
 
-// findDetached looks whether a wanted disk that isn't plugged in is one of the volumes that
-// were detached. Where that isn't certain, a person has to say.
+// findDetached looks for a wanted disk that isn't plugged in among the detached volumes. Where the match isn't
+// certain, a person has to decide.
 func (c *change) findDetached(d model.Disk, claimed map[string]bool) {
 	name := diskName(d)
 	for _, o := range c.have.Disks {
@@ -149,7 +149,7 @@ func (c *change) wasThere(d model.Disk) bool {
 	return !m.Fresh && (d.Root() || firmware(d.Slot) || m.Disks[diskName(d)] != "" || c.managed("disk:"+diskName(d)))
 }
 
-// which says that a person has to decide which volume a disk is.
+// which makes an object wait for a person to decide which volume a disk is.
 func (c *change) which(d model.Disk, volumes []string) string {
 	options := ""
 	if serial := d.Options["serial"]; serial != "" {
@@ -194,7 +194,7 @@ func (c *change) inTheWay(d, have model.Disk) Refusal {
 	}
 }
 
-// comes returns how a new disk comes: it may be in the place of one that is gone.
+// comes returns the reason for a new disk: it may replace one that is gone.
 func (c *change) comes(d model.Disk) model.Verb {
 	if c.have.Marker.Disks[diskName(d)] != "" {
 		return model.VerbReplace

@@ -90,7 +90,7 @@ func (p *planner) machineOf(o *Object, s model.Snapshot) (model.VM, bool) {
 	return model.VM{Owner: m.Owner, VMID: s.VMID, Range: p.want.Range}, true
 }
 
-// fate says whether a guest stays, as far as its plan knows that already.
+// fate returns whether a guest stays, as far as its plan knows that already.
 type fate struct {
 	goes bool
 	look Look // what has to be read before that is known
@@ -168,7 +168,7 @@ func (p *planner) snapshotOf(o *Object, s model.Snapshot, v model.VM, g *model.G
 	}
 }
 
-// noteTaken says what is wanted of a snapshot, and has changed since it was taken.
+// noteTaken adds notes about wanted settings of a snapshot that have changed since it was taken.
 func noteTaken(o *Object, s model.Snapshot, have model.SnapshotInfo) {
 	how := map[bool]string{true: "with", false: "without"}
 	if s.Memory != have.Memory {

@@ -74,8 +74,8 @@ func (p *planner) noDiskStorage(o *Object, node string) {
 	o.wait(model.WaitUnfit, fmt.Sprintf("no storage on %s takes disks: add the content type images to one (pvesm set STORAGE --content …,images)", node))
 }
 
-// late reports whether nodes have storages for some content of which the list doesn't know yet how
-// they are: one that was added a moment ago. They have to be asked then.
+// late reports whether nodes have storages for some content whose state the list doesn't show yet, such as one
+// that was just added, and requests their state from the nodes.
 func (p *planner) late(look *Look, content string, nodes ...string) bool {
 	for _, s := range p.have.Storages {
 		for _, node := range nodes {
