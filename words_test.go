@@ -66,6 +66,32 @@ func TestCommentsAreInTheWordsOfThisField(t *testing.T) {
 	}
 }
 
+// Doc comments begin with the name and a verb, as those of Go do: "Plan returns the plan", not "Plan is the plan".
+func TestDocCommentsBeginWithTheNameAndAVerb(t *testing.T) {
+	seen := 0
+	for _, f := range sources(t) {
+		if f.test || top(f.pkg) == "test" || strings.Contains(f.path, "zz_generated") {
+			continue
+		}
+		for _, d := range f.tree.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || !fn.Name.IsExported() || fn.Doc == nil {
+				continue
+			}
+			seen++
+			switch words := append(strings.Fields(fn.Doc.Text()), "", "", "", ""); {
+			case words[0] != fn.Name.Name:
+				t.Errorf("%s: the doc comment of %s begins with %q", f.path, fn.Name.Name, words[0])
+			case (words[1] == "is" || words[1] == "are") && words[2] != "like":
+				t.Errorf("%s: %q: say what it does or returns", f.path, strings.Join(words[:4], " "))
+			}
+		}
+	}
+	if seen < 500 {
+		t.Errorf("only %d doc comments were read", seen)
+	}
+}
+
 // ownWords are metaphors of our own: readers with another mother tongue don't find them in the
 // documentation of Proxmox or Kubernetes. Each has a word of this field.
 var ownWords = regexp.MustCompile(`(?i)\b(forgiv(es?|en|ing)|stumbl(es?|ed|ing)|blam(es?|ed)|glances?|wish(es|ed)?|flies|lands|landed|told|tells? whether|makes? it so|pull(s|ed)? the plug|plug (is|was) pulled|(nobody|somebody) can tell|leave (it|one of them|that) away)\b`)

@@ -40,7 +40,7 @@ func resizeOptions(r model.Resize) pve.ResizeOptions {
 
 var diskSlot = regexp.MustCompile(`^(?:scsi|virtio|sata|ide|efidisk|tpmstate|unused)\d+$`)
 
-// configure changes a config in one call, if it is still as it was seen.
+// configure changes a config in one call, if it is unchanged since it was read.
 func configure(ctx context.Context, vm pve.VM, c model.Configure) (pve.UPID, error) {
 	change := pve.ConfigChange{Set: settings(c.Set, c.Disks, c.NICs), Delete: slices.Clone(c.Delete), Digest: c.Digest}
 	for k, v := range c.Set {
@@ -64,7 +64,7 @@ func configure(ctx context.Context, vm pve.VM, c model.Configure) (pve.UPID, err
 	return pve.UPID{}, vm.SetConfig(ctx, change)
 }
 
-// release takes our marks off a guest, if it is still as it was seen.
+// release removes our marks from a guest, if its config is unchanged since it was read.
 func release(ctx context.Context, vm pve.VM, r model.Release) error {
 	change := pve.ConfigChange{Set: pve.Settings{}, Digest: r.Digest}
 	setOrDelete(&change, "tags", strings.Join(r.Tags, ";"))
@@ -86,7 +86,7 @@ func set(s pve.Settings, key, value string) {
 	}
 }
 
-// settings spell options, disks and NICs as Proxmox takes them.
+// settings returns options, disks and NICs as parameters of a call.
 func settings(options map[string]string, disks []model.NewDisk, nics []model.NIC) pve.Settings {
 	s := pve.Settings{}
 	for k, v := range options {

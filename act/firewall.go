@@ -37,8 +37,8 @@ func setFirewallOptions(ctx context.Context, vm pve.VM, f model.SetFirewall) err
 	return vm.SetFirewallOptions(ctx, pve.FirewallChange{Set: f.Set, Delete: f.Unset, Digest: f.OptionsDigest})
 }
 
-// editRule makes one change of the list of rules, if it is as it was seen. Proxmox doesn't check
-// that for new rules.
+// editRule makes one change of the list of rules, if the list is unchanged since it was read. Proxmox doesn't
+// check that for new rules.
 func editRule(ctx context.Context, vm pve.VM, e model.RuleEdit, digest string) error {
 	switch e.Verb {
 	case model.RuleInsert:

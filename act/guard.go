@@ -22,8 +22,7 @@ var ErrNotOurs = errors.New("it isn't ours")
 // its disks go.
 const beingDestroyed = "destroyed"
 
-// destroy removes a guest with its disks, after it has proved once more whose it
-// is.
+// destroy removes a guest with its disks, after its owner was proved once more.
 func (a *Actor) destroy(ctx context.Context, c *pve.Client, d model.Destroy) (pve.UPID, error) {
 	if d.Owner == (model.Owner{}) {
 		return pve.UPID{}, fmt.Errorf("no owner is expected: %w", ErrNotOurs)
@@ -35,7 +34,7 @@ func (a *Actor) destroy(ctx context.Context, c *pve.Client, d model.Destroy) (pv
 	return vm.Destroy(ctx, pve.DestroyOptions{Purge: true})
 }
 
-// mayDestroy reads once more whose a guest is.
+// mayDestroy reads the proof of a guest's owner once more.
 func (a *Actor) mayDestroy(ctx context.Context, d model.Destroy) error {
 	now, err := a.client.VM(d.Node, d.VMID).Config(ctx, pve.ConfigOptions{Current: true})
 	if err != nil {
@@ -68,8 +67,7 @@ func proves(description string, want model.Owner, vmid int) error {
 	return nil
 }
 
-// unsnap deletes a snapshot, after it has proved once more whose it is: as of a guest that is
-// destroyed, when the request is about to be sent.
+// unsnap deletes a snapshot, after its owner was proved once more, right before the request is sent.
 func (a *Actor) unsnap(ctx context.Context, c *pve.Client, u model.Unsnap) (pve.UPID, error) {
 	vm := c.With(pve.Before(func(ctx context.Context, _ time.Duration) error { return a.mayUnsnap(ctx, u) })).VM(u.Node, u.VMID)
 	upid, err := vm.DeleteSnapshot(ctx, u.Name, false)
@@ -79,7 +77,7 @@ func (a *Actor) unsnap(ctx context.Context, c *pve.Client, u model.Unsnap) (pve.
 	return upid, err
 }
 
-// mayUnsnap reads once more whose a snapshot is.
+// mayUnsnap reads the proof of a snapshot's owner once more.
 func (a *Actor) mayUnsnap(ctx context.Context, u model.Unsnap) error {
 	now, err := findSnapshot(ctx, a.client.VM(u.Node, u.VMID), u.Name)
 	if err != nil {

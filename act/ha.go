@@ -42,9 +42,8 @@ func (a *Actor) setHA(ctx context.Context, c *pve.Client, h model.SetHA) error {
 	return joinRule(ctx, c, h.HA.Group, sid)
 }
 
-// joinRule adds a guest to those that a rule is about, which stands for a group. It
-// leaves the one that said before on which nodes it may be: Proxmox lets it be in one
-// only.
+// joinRule adds a guest to a node affinity rule, which stands for a group. It removes the guest from its
+// former rule: Proxmox allows only one.
 func joinRule(ctx context.Context, c *pve.Client, name, sid string) error {
 	rules, err := c.HA().Rules(ctx)
 	if err != nil {
@@ -78,7 +77,7 @@ func joinRule(ctx context.Context, c *pve.Client, name, sid string) error {
 	return nil
 }
 
-// changeRule has a rule be about other guests, if no rule has changed since it was read.
+// changeRule replaces the guests of a rule, if no rule has changed since the rules were read.
 func changeRule(ctx context.Context, c *pve.Client, rule pve.HARule, resources []string) error {
 	return c.HA().SetRule(ctx, rule.ID, pve.HARuleChange{HARule: pve.HARule{Type: rule.Type, Resources: resources}, Digest: rule.Digest})
 }
@@ -92,7 +91,7 @@ func keepApart(ctx context.Context, c *pve.Client, k model.KeepApart) error {
 	return c.HA().SetRule(ctx, k.Rule, pve.HARuleChange{HARule: pve.HARule{Type: rule.Type, Resources: rule.Resources}})
 }
 
-// release returns the version of Proxmox, asked for until it is known.
+// release returns the version of Proxmox, which is requested until it is known.
 func (a *Actor) release(ctx context.Context) (pve.Version, error) {
 	a.mu.Lock()
 	v := a.version
@@ -110,7 +109,7 @@ func (a *Actor) release(ctx context.Context) (pve.Version, error) {
 	return v, nil
 }
 
-// number leaves what isn't said to Proxmox.
+// number returns a number as a parameter; one that isn't set is left to Proxmox.
 func number(n int) *int {
 	if n == 0 {
 		return nil

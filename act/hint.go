@@ -14,7 +14,7 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// hint says what a person can do about an error.
+// hint returns advice about an error.
 func hint(err error) model.Advice {
 	if do, ok := hintCode(err); ok {
 		return model.Advice{Do: do}
@@ -22,7 +22,7 @@ func hint(err error) model.Advice {
 	return model.Advice{Text: hintText(err)}
 }
 
-// hintCode is for hints that doors put into their own words.
+// hintCode returns advice that doors put into their own words.
 func hintCode(err error) (model.Do, bool) {
 	var e *pve.Error
 	if !errors.As(err, &e) {
@@ -111,7 +111,7 @@ func makesTemplate(err error) bool {
 	return errors.As(err, &failed) && failed.UPID.Type == "qmtemplate"
 }
 
-// otherText is for what Proxmox has no part in.
+// otherText returns advice about errors that aren't Proxmox'.
 func otherText(err error) string {
 	switch {
 	case errors.Is(err, ErrNotOurs):
@@ -130,7 +130,7 @@ func otherText(err error) string {
 	return ""
 }
 
-// otherCode is for what Proxmox has no part in.
+// otherCode returns advice about errors that aren't Proxmox', which doors put into their own words.
 func otherCode(err error) (model.Do, bool) {
 	for _, h := range otherHints {
 		if errors.Is(err, h.kind) && !errors.Is(err, ErrNotOurs) {
@@ -175,8 +175,8 @@ func lacks(err error) *model.Lack {
 	return &model.Lack{Path: e.PermPath, Privs: e.Privs, Any: e.AnyPriv}
 }
 
-// exactly has a refusal name the privileges that the action needs. Where Proxmox would
-// be content with one of several for the call itself, it names them all.
+// exactly makes a refusal name the privileges that the action needs. Where one of several privileges is
+// enough for a call, Proxmox names them all.
 func exactly(action model.Action, err error) error {
 	var e *pve.Error
 	if errors.As(err, &e) && e.AnyPriv && errors.Is(err, pve.ErrForbidden) {
@@ -188,7 +188,7 @@ func exactly(action model.Action, err error) error {
 	return err
 }
 
-// untrusted reports whether Proxmox has a certificate that nobody vouches for.
+// untrusted reports whether Proxmox has a certificate of an unknown authority.
 func untrusted(err error) bool {
 	var pinned *pve.FingerprintError
 	var unknown *tls.CertificateVerificationError

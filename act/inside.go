@@ -9,8 +9,8 @@ import (
 	"github.com/proxplane/proxplane/pve"
 )
 
-// inside does an action that reaches into a guest, through its agent. The guest proves whose it is when the
-// request is about to be sent: what another one's files hold, or a command does there, is nobody's business here.
+// inside carries out an action inside of a guest, through its agent. The guest's owner is proved right before the
+// request is sent, so that no other owner's files are read and no command runs in another owner's guest.
 func (a *Actor) inside(ctx context.Context, action model.Action) (res Result, err error) {
 	switch act := action.(type) {
 	case model.Exec:
@@ -33,7 +33,7 @@ func (a *Actor) inside(ctx context.Context, action model.Action) (res Result, er
 	return res, nil
 }
 
-// mayReach reads once more whose a guest is.
+// mayReach reads the proof of a guest's owner once more.
 func (a *Actor) mayReach(ctx context.Context, guest model.Target, owner model.Owner) error {
 	if owner == (model.Owner{}) {
 		return fmt.Errorf("no owner is expected: %w", ErrNotOurs)

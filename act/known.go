@@ -36,11 +36,10 @@ func Know(action model.Action, have *model.Observed) Known {
 	return k
 }
 
-// proofAge is how long a request may wait for its turn before the guest has to prove again whose
-// it is.
+// proofAge is how long a request may wait for its turn before the guest's owner has to be proved again.
 const proofAge = 5 * time.Second
 
-// clientFor returns the client that an action is done with.
+// clientFor returns the client for an action, with the checks right before its requests.
 func (a *Actor) clientFor(action model.Action, known Known) *pve.Client {
 	c := known.Storage.client(a.client)
 	if known.ByHand != "" && model.FactsOf(action).Proof == model.ProofFresh {

@@ -42,8 +42,8 @@ func busyStorage(action model.Action, have *model.Observed) string {
 	return ""
 }
 
-// namedStorage returns the storage that an action names. A copy that names none goes where its
-// source is.
+// namedStorage returns the storage that an action names. A copy that names none goes to the storage of its
+// source.
 func namedStorage(action model.Action, have *model.Observed) string {
 	switch act := action.(type) {
 	case model.Clone:
@@ -71,8 +71,8 @@ func namedStorage(action model.Action, have *model.Observed) string {
 	return ""
 }
 
-// resizedStorage returns where a disk is that grows, if that needs the lock of its
-// storage: volume groups do, the others grow their volumes side by side.
+// resizedStorage returns the storage of a disk that grows, if that needs the lock of the storage: volume groups
+// need it, others grow their volumes side by side.
 func resizedStorage(have *model.Observed, action model.Action) string {
 	r, ok := action.(model.Resize)
 	if !ok {
@@ -85,7 +85,7 @@ func resizedStorage(have *model.Observed, action model.Action) string {
 	return name
 }
 
-// storageOf returns where a disk of a guest is, or its first one.
+// storageOf returns the storage of a guest's disk in a slot, or of its first disk.
 func storageOf(g *model.Guest, slot string) string {
 	if g == nil || g.Config == nil {
 		return ""

@@ -125,7 +125,7 @@ func (s *agents) join(t model.Target, since time.Time) *ask {
 	return a
 }
 
-// leave gives the ask up when nobody waits for it any more.
+// leave drops an ask when nothing waits for it any more.
 func (s *agents) leave(node string, a *ask) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

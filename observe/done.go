@@ -38,7 +38,7 @@ func (o *Observer) Done(action model.Action, answers bool) {
 	o.doubtLists(facts.Changes)
 }
 
-// believe notes what there is now, as the action itself says.
+// believe records the state that a successful action leads to.
 func (o *Observer) believe(action model.Action) {
 	switch a := action.(type) {
 	case model.Clone:
@@ -114,7 +114,7 @@ func (o *Observer) Doubt(action model.Action) {
 	}
 }
 
-// doubtLists notes which of the things that there are lists of may have changed.
+// doubtLists marks the lists that an action may have changed as in doubt.
 func (o *Observer) doubtLists(changed model.Aspect) {
 	if changed.Has(model.AspectFiles) {
 		o.FilesUnsure()

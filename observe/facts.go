@@ -81,7 +81,7 @@ type mapping struct {
 	Live bool     `json:"live-migration-capable"`
 }
 
-// devices returns those that the mapping stands for.
+// devices returns the devices of the mapping.
 func (m mapping) devices() model.Devices {
 	d := model.Devices{On: map[string][]string{}, Live: m.Live}
 	for _, entry := range m.Map {

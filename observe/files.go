@@ -19,8 +19,7 @@ var fileContents = []string{"iso", "import"}
 // place is where files can be.
 type place struct{ node, storage, content string }
 
-// places returns all that can be asked for files: a shared storage from one node,
-// others from each.
+// places returns all places with files: a shared storage is asked on one node, others on each.
 func places(have *model.Observed, contents ...string) []place {
 	var list []place
 	for _, name := range slices.Sorted(maps.Keys(have.Storages)) {
@@ -180,7 +179,7 @@ func (o *Observer) CheckFile(ctx context.Context, node, volume string) error {
 	return nil
 }
 
-// firstNode returns the one that a shared storage is asked about.
+// firstNode returns the node on which a shared storage is asked.
 func firstNode(s *model.Storage, have *model.Observed) string {
 	var nodes []string
 	for node := range s.OnNode {

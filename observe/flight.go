@@ -30,8 +30,8 @@ func (o *Observer) Lost(action model.Action) {
 	o.change(action.Guest(), func(r *record) { r.lost, r.lostAt = r.lost|changes, time.Now() })
 }
 
-// inFlight returns what a request may still change whose answer nobody waits for: one of ours,
-// or one of a process before us.
+// inFlight returns what may still be changed by a request whose answer was lost: one of this process,
+// or of one before it.
 func (r *record) inFlight() (a model.Aspect) {
 	if r.listedAt.Before(r.heard.Add(GivenUp)) {
 		a = traceless &^ r.answered

@@ -36,7 +36,7 @@ func (o *Observer) haRules(ctx context.Context) (guests map[string][]string, lim
 	return guests, limits, nil
 }
 
-// priorities returns those of the nodes in a list such as "pve1:2,pve2".
+// priorities returns the priorities of the nodes in a list such as "pve1:2,pve2".
 func priorities(list string) map[string]int {
 	if list == "" {
 		return nil

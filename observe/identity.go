@@ -60,15 +60,14 @@ func (o *Observer) Refused() string {
 	return o.refused
 }
 
-// unidentified reports whether it is to be found out which cluster this is: at first, and
-// when it couldn't be reached meanwhile.
+// unidentified reports whether the cluster has to be identified: at first, and after it couldn't be reached.
 func (o *Observer) unidentified() bool {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return o.identifies && !o.identified
 }
 
-// identify finds out which cluster this is, and refuses another one than is expected.
+// identify reads the identity of the cluster, and refuses another one than the expected.
 func (o *Observer) identify(ctx context.Context) error {
 	certs, err := o.client.Node("localhost").Certificates(ctx)
 	if errors.Is(err, pve.ErrNotImplemented) || errors.Is(err, pve.ErrForbidden) {

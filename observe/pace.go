@@ -16,9 +16,9 @@ const (
 // pace is how long guests take from their start until their agent answers.
 type pace struct{ boots []time.Duration }
 
-// expected returns when it is worth asking. Most guests of a cluster come from a few
-// images; the quicker ones decide, since a slow guest that is asked early costs
-// one question more, and a quick one that is asked late loses the time.
+// expected returns how long after its start a guest is worth asking. Most guests of a cluster come from a
+// few images; the quicker ones decide, since asking a slow guest early costs one more question, and asking a quick
+// one late costs time.
 func (p *pace) expected() time.Duration {
 	if len(p.boots) == 0 {
 		return firstAsk

@@ -102,7 +102,7 @@ func (o *Observer) PowersSince(ctx context.Context, since time.Time, vmids ...in
 	return context.Cause(ctx)
 }
 
-// whereabouts returns the node that has a guest, and whether it is under HA.
+// whereabouts returns the node of a guest, and whether it is under HA.
 func (o *Observer) whereabouts(vmid int) (node string, managed, ok bool) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -135,8 +135,8 @@ func (n *nodePower) end() {
 	n.single--
 }
 
-// callRoll lists a node's guests. Who comes while a list is under way waits for the next
-// one, which serves all who came meanwhile.
+// callRoll lists a node's guests. Callers that come while a list is under way wait for the next one, which
+// serves all of them.
 func (o *Observer) callRoll(ctx context.Context, node string, n *nodePower) error {
 	for {
 		n.mu.Lock()

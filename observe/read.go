@@ -86,7 +86,7 @@ func (o *Observer) Config(ctx context.Context, vmid int) error {
 	})
 }
 
-// judge decides what the marker of a config is worth that was read under a VMID.
+// judge decides whether the marker of a config that was read under a VMID proves its owner.
 func (o *Observer) judge(c *model.Config, vmid int) {
 	if c == nil {
 		return
@@ -118,8 +118,7 @@ func (o *Observer) CheckGone(ctx context.Context, vmid int) error {
 	return wrap(err, "the config", t)
 }
 
-// readStatus reads whether a guest runs, right now, and what the manager of high
-// availability makes of it.
+// readStatus reads a guest's present power state and its HA state.
 func (o *Observer) readStatus(ctx context.Context, vmid int) error {
 	return o.read(ctx, vmid, "the status", func(vm pve.VM) error {
 		at := time.Now()

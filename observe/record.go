@@ -169,8 +169,8 @@ func (r *record) list(listed model.Guest, uptime int64, at time.Time) {
 	}
 }
 
-// touch notes that somebody may have done something to the guest. It may be another one by now, with
-// another firewall, of which no list and no config shows anything.
+// touch records that somebody may have changed the guest. It may be another guest by now, with another
+// firewall, which no list and no config shows.
 func (r *record) touch(at time.Time) {
 	r.touched = at
 	r.forgetFirewall()

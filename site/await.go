@@ -80,7 +80,7 @@ func (s *Site) Await(ctx context.Context, owner model.Owner, until Until) (Outco
 	}
 }
 
-// now returns how an object is at present; known: something is wanted of it.
+// now returns the present outcome of an object; known: the object was put or removed.
 func (s *Site) now(owner model.Owner) (o Outcome, known bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Site) now(owner model.Owner) (o Outcome, known bool, err error) {
 	return o, true, nil
 }
 
-// unwanted returns how something is that this caller wants nothing of.
+// unwanted returns the outcome of an object that this caller has neither put nor removed.
 func (s *Site) unwanted(ctx context.Context, owner model.Owner) (Outcome, error) {
 	m, err := s.Read(ctx, owner)
 	switch {
@@ -140,7 +140,7 @@ func (s *Site) Stuck(o Outcome) bool {
 	return plan.Object{Wait: o.Wait, Refused: o.Refused}.Blocked()
 }
 
-// sourceStuck reports whether waiting doesn't help what a machine is made from.
+// sourceStuck reports whether waiting can't help the source that a machine is made from.
 func (s *Site) sourceStuck(key model.Key) bool {
 	s.mu.Lock()
 	v := s.want.vms[key]

@@ -29,7 +29,7 @@ type Machine struct {
 // listAge is how old the cluster's lists may be for reads.
 const listAge = 20 * time.Second
 
-// refresh sees to it that the lists were read. A session reads them again and again.
+// refresh reads the lists if they aren't recent. A session reads them periodically.
 func (s *Site) refresh(ctx context.Context) error { return s.cluster.observer.Refresh(ctx, listAge) }
 
 // Read returns an owner's machine in Proxmox, with its whole config. It reads only what isn't
@@ -125,7 +125,7 @@ func (s *Site) List(ctx context.Context, door, set string) ([]Machine, error) {
 	return found, nil
 }
 
-// sorted returns the machines of a set, and the guests of which it isn't known.
+// sorted returns the machines of a set, and the guests that may belong to it and whose configs must be read.
 func (s *Site) sorted(door, set string) (found []Machine, unknown []int) {
 	of := model.Owner{Door: door, Set: set}
 	own := s.own(of)
@@ -188,7 +188,7 @@ func (s *Site) Begun(ctx context.Context, door, set string, named func(string) b
 	return begun, err
 }
 
-// own returns the owners of a set that this caller wants something of, by what tags call them.
+// own returns the owners of a set whose objects this caller wants, by their IDs in tags.
 func (s *Site) own(of model.Owner) map[string]model.Owner {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -105,7 +105,7 @@ func (s *Site) Look() {
 	}
 }
 
-// recheck has one object compared again with what there is: it was changed past its plan.
+// recheck compares one object with Proxmox again, since it was changed without a plan.
 func (s *Site) recheck(owner model.Owner) {
 	s.mu.Lock()
 	session := s.session

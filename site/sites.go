@@ -202,7 +202,7 @@ func (c *cluster) leave(s *Site, session *engine.Session) {
 	}
 }
 
-// part ends what a caller wants, and the session with the last one that wants something.
+// part ends a caller's part of the session, and the session with the last part.
 func (c *cluster) part(session *engine.Session) {
 	c.mu.Lock()
 	c.joined--
@@ -220,7 +220,7 @@ func (c *cluster) part(session *engine.Session) {
 	<-all.Done()
 }
 
-// relogin has the only caller go on with other credentials; false: there are others.
+// relogin replaces the credentials for the only caller; false: there are other callers.
 func (c *cluster) relogin(credentials pve.Credentials) (bool, error) {
 	c.sites.mu.Lock()
 	defer c.sites.mu.Unlock()
@@ -237,7 +237,7 @@ func (c *cluster) relogin(credentials pve.Credentials) (bool, error) {
 	return true, nil
 }
 
-// claim notes that a site wants something of an owner; false: another site does.
+// claim records that a site wants an owner's object; false: another site wants it.
 func (c *cluster) claim(owner model.Owner, by *Site) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -248,7 +248,7 @@ func (c *cluster) claim(owner model.Owner, by *Site) bool {
 	return true
 }
 
-// disown notes that a site wants nothing more of some owners.
+// disown ends a site's claims to some owners' objects.
 func (c *cluster) disown(by *Site, owners ...model.Owner) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

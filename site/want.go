@@ -88,7 +88,7 @@ func (s *Site) PutSnapshot(owner model.Owner, snapshot model.Snapshot) error {
 	})
 }
 
-// change changes what is wanted of an object; do reports whether it has.
+// change changes the wanted state of an object; do reports whether it has changed.
 func (s *Site) change(owner model.Owner, do func(*wanted) bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +221,7 @@ func (s *Site) desired() model.Desired {
 	return d
 }
 
-// update has the session take over what is wanted. Many changes at once are one for it. The
+// update makes the session take over the wanted state. Many changes at once are one for the session. The
 // caller holds the lock.
 func (s *Site) update() {
 	session := s.begin()
@@ -237,7 +237,7 @@ func (s *Site) update() {
 	})
 }
 
-// changed takes over how an object is.
+// changed takes over the outcome of an object.
 func (s *Site) changed(o engine.Outcome) {
 	s.mu.Lock()
 	key := o.Owner.Key
@@ -257,7 +257,7 @@ func (s *Site) changed(o engine.Outcome) {
 	}
 }
 
-// troubled takes over that nothing can be done at all.
+// troubled takes over the trouble of the session, or its end.
 func (s *Site) troubled(w *plan.Wait, since time.Time) {
 	s.mu.Lock()
 	s.trouble, s.since = w, since

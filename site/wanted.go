@@ -25,7 +25,7 @@ func (w *wanted) reset() {
 	w.versions = map[model.Key]int64{}
 }
 
-// desired returns all of it, as the engine wants it.
+// desired returns the wanted state in the form that the engine takes.
 func (w *wanted) desired() model.Desired {
 	d := w.rest
 	d.Shares, d.Groups = w.shares, w.groups
@@ -48,7 +48,7 @@ func (w *wanted) owners() (all []model.Owner) {
 	return all
 }
 
-// owner returns whose the object of a key is.
+// owner returns the owner of the object with a key.
 func (w *wanted) owner(k model.Key) (model.Owner, bool) {
 	if v, ok := w.vms[k]; ok {
 		return v.Owner, true
@@ -60,7 +60,7 @@ func (w *wanted) owner(k model.Key) (model.Owner, bool) {
 	return s.Owner, ok
 }
 
-// list puts a key behind those that are known.
+// list appends a key, unless it is there.
 func (w *wanted) list(k model.Key) {
 	if _, known := w.owner(k); !known {
 		w.order = append(w.order, k)

@@ -9,8 +9,7 @@ import (
 	"github.com/proxplane/proxplane/model"
 )
 
-// watcher gets what is new. One that is slow gets the newest of each object, and keeps nobody
-// waiting.
+// watcher receives changed outcomes. A slow one receives the newest outcome of each object, and blocks nobody.
 type watcher struct {
 	site  *Site
 	fresh map[model.Owner]Outcome
@@ -32,7 +31,7 @@ func (s *Site) unsubscribe(w *watcher) {
 	delete(s.watchers, w)
 }
 
-// take gives what is new, in the order in which it happened.
+// take returns the outcomes that have changed since the last call, in their order.
 func (w *watcher) take() []Outcome {
 	w.site.mu.Lock()
 	defer w.site.mu.Unlock()
@@ -45,7 +44,7 @@ func (w *watcher) take() []Outcome {
 	return list
 }
 
-// tell tells all who watch. The caller holds the lock.
+// tell passes an outcome to all watchers. The caller holds the lock.
 func (s *Site) tell(o Outcome) {
 	for w := range s.watchers {
 		if _, known := w.fresh[o.Owner]; !known {
@@ -56,7 +55,7 @@ func (s *Site) tell(o Outcome) {
 	s.wake()
 }
 
-// wake has all who wait look again. The caller holds the lock.
+// wake wakes all waiting callers. The caller holds the lock.
 func (s *Site) wake() {
 	for w := range s.watchers {
 		select {
