@@ -104,9 +104,11 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 		return tagged
 	}
 	named := p.named(o, r)
-	if named.guest != nil || named.unsure() {
+	if named.guest != nil || !named.look.Empty() {
 		return named
 	}
+	// A guest that proves whose it is counts more than one that may be the owner's.
+	doubt := named
 	f := finding{claims: slices.Concat(tagged.claims, named.claims)}
 	var turn *Wait
 	beyond := 0
@@ -131,11 +133,12 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 			return finding{guest: g, claims: f.claims}
 		case g.Config.Half:
 			f.wait = &Wait{Reason: model.WaitOwner, Text: p.beingMade(g)}
-		default:
-			if doubt := p.doubtful(o, g); doubt.wait != nil {
-				return doubt
-			}
+		case doubt.wait == nil:
+			doubt = p.doubtful(o, g)
 		}
+	}
+	if f.look.Empty() && doubt.wait != nil {
+		return doubt
 	}
 	if f.wait == nil && f.look.Empty() {
 		f.wait = turn
@@ -149,7 +152,7 @@ func (p *planner) among(o model.Owner, r model.Range) finding {
 // named looks at guests without a tag of ours that have the name of the owner's, or whose names the list doesn't
 // show yet: a manifest may have named another VMID when they were made.
 func (p *planner) named(o model.Owner, r model.Range) finding {
-	var f finding
+	var f, doubt finding
 	for _, g := range slices.Concat(p.have.Named(p.nameOf(o)), p.nameless()) {
 		if g.Template || g.Container || p.anothers(g, o) {
 			continue
@@ -163,11 +166,12 @@ func (p *planner) named(o model.Owner, r model.Range) finding {
 			return finding{guest: g}
 		case g.OwnedBy(o):
 			f.claims = append(f.claims, g)
-		default:
-			if doubt := p.doubtful(o, g); doubt.wait != nil {
-				return doubt
-			}
+		case doubt.wait == nil:
+			doubt = p.doubtful(o, g)
 		}
+	}
+	if f.look.Empty() && doubt.wait != nil {
+		return doubt
 	}
 	return f
 }
@@ -300,6 +304,12 @@ func (p *planner) tagged(o model.Owner, r model.Range) finding {
 			if g.VMID == id {
 				return finding{wait: unmarked(o, g), doubt: true}
 			}
+		}
+	}
+	// Under another VMID, which a manifest may have named, its interfaces tell.
+	for _, g := range lost {
+		if doubt := p.doubtful(o, g); doubt.wait != nil {
+			return doubt
 		}
 	}
 	return f

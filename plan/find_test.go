@@ -34,6 +34,43 @@ func TestAGuestThatHasLostItsMarkerIsNeitherTouchedNorMadeTwice(t *testing.T) {
 	}
 }
 
+// The manifest has named a VMID before, so that the guest isn't among the candidates; its tags may still be in the list.
+func TestAGuestThatHasLostItsMarkerIsNotMadeTwiceWhenItsVMIDIsNoLongerNamed(t *testing.T) {
+	w := newWorld()
+	v := testVM("web")
+	v.VMID = 700
+	converge(t, w, desired(v))
+	count := len(w.Guests)
+	w.Guests[700].Config.Marker, w.Guests[700].Config.Text = nil, "my notes"
+	v.VMID = 0
+	p := converge(t, w, desired(v))
+	if o := p.Objects[2]; o.Wait == nil || o.Wait.Reason != model.WaitForeign || o.Wait.Do.Do != model.ProveGuest || len(w.Guests) != count {
+		t.Errorf("%d guests, %d before:\n%s", len(w.Guests), count, p)
+	}
+}
+
+// The machine was made before the other one got its MAC address. The list doesn't have its tags yet.
+func TestAGuestThatProvesWhoseItIsCountsMoreThanOneThatMayBeTheOwners(t *testing.T) {
+	for _, name := range []string{"web", "another"} {
+		w := newWorld()
+		v := testVM("web")
+		converge(t, w, desired(v))
+		mine := w.guest("web")
+		mine.Tags = nil
+		other := w.twin(mine, 700)
+		other.Name, other.Config.Marker, other.Config.Text = name, nil, "somebody else's"
+		have := w.observe(Look{})
+		read := *have.Guests[700]
+		config := *other.Config
+		read.Config = &config
+		have.Guests[700] = &read
+		p := For(desired(v), have)
+		if o := p.Objects[2]; o.Wait != nil || !slices.Contains(p.Look().Configs, mine.VMID) {
+			t.Errorf("the other one is called %s: %v is not read first:\n%s", name, mine.VMID, p)
+		}
+	}
+}
+
 // Which object takes a VMID first is known to one process only; another one would
 // have them the other way round.
 func TestAVMIDThatAnotherObjectIsAboutToTakeIsWaitedForAndNotSkipped(t *testing.T) {
