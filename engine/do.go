@@ -238,15 +238,22 @@ func (r *run) succeeded(o *object, s plan.Step, task string) {
 	done := stepEvent(Done, s)
 	done.Task = task
 	r.emit(o, done)
-	// What a snapshot does to its machine may leave something to do for that.
-	if snap, ok := o.part.want.Snapshot(o.owner.Key); ok {
-		if vm := o.part.objects[snap.VM]; vm != nil {
-			vm.phase = vm.phase.doubted()
-			r.due[vm] = true
-		}
-	}
+	r.doubtMachine(o)
 	if _, destroyed := s.Action.(model.Destroy); destroyed {
 		r.outlived(o.part)
+	}
+}
+
+// doubtMachine plans the machine of a snapshot again: what was done for the snapshot may leave something to do for the machine. A
+// rollback that fails may have stopped it, and have changed its config.
+func (r *run) doubtMachine(o *object) {
+	snap, ok := o.part.want.Snapshot(o.owner.Key)
+	if !ok {
+		return
+	}
+	if vm := o.part.objects[snap.VM]; vm != nil {
+		vm.phase = vm.phase.doubted()
+		r.due[vm] = true
 	}
 }
 

@@ -44,6 +44,7 @@ func (r *run) failed(o *object, s plan.Step, err error) {
 		r.e.ignored(o.part.standing, o.owner.Key)
 	}
 	r.stepFailed(o, s, task, f, f.Class == act.Lost || listed)
+	r.doubtMachine(o)
 }
 
 // noteFailure records a failure of an object. Its next plan waits until it may be retried.

@@ -226,6 +226,28 @@ func TestTakesSnapshotsGoesBackOnceAndKeepsTheNewest(t *testing.T) {
 	})
 }
 
+// The drive that the machine had when the snapshot was taken is gone since: Proxmox has rolled back the disks and the config, and
+// stopped the machine, when it finds that out.
+func TestAMachineIsPutRightAfterARollbackThatFails(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		want := desired(seedOf("web", "#cloud-config\nhostname: one\n"))
+		want.Allow.Data = true
+		want.Snapshots = []model.Snapshot{{Owner: owner("VMSnapshot", "warm"), VM: key("VirtualMachine", "web"), Name: "warm", Memory: true}}
+		l.mustConverge(want)
+		want.VMs[0] = seedOf("web", "#cloud-config\nhostname: two\n")
+		l.mustConverge(want)
+		want.Snapshots[0].Revert = "once"
+		l.mustConverge(want)
+		if !strings.Contains(l.story(), "iso' does not exist") {
+			t.Errorf("the rollback hasn't failed:\n%s", l.story())
+		}
+		if l.named("web")["running"] != "1" {
+			t.Errorf("it isn't running again:\n%s", l.story())
+		}
+		l.check(want)
+	})
+}
+
 func (l *lab) snapshots(name string) (names []string) {
 	l.vm(name, func(_ *pvesim.State, vm *pvesim.VM) {
 		for s := range vm.Snaps {
