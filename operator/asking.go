@@ -17,7 +17,7 @@ import (
 // have changed. The caller holds the lock.
 func (l *ledger) askIn(namespace string, template model.Key) {
 	if template.Namespace != "" && template.Namespace != namespace {
-		l.asked.add(types.NamespacedName{Namespace: template.Namespace}, usual)
+		l.asked.Wake(types.NamespacedName{Namespace: template.Namespace})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/proxplane/proxplane/engine"
+	"github.com/proxplane/proxplane/kube"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/plan"
 )
@@ -16,8 +17,8 @@ import (
 // ledger is what is known of each object beside what Kubernetes has. Whoever learns
 // something new of an object writes it here, and the object is requeued.
 type ledger struct {
-	feeds map[string]*feed // by kind
-	asked feed             // of namespaces whose images machines of others wait for
+	feeds map[string]*kube.Feed // by kind
+	asked kube.Feed             // of namespaces whose images machines of others wait for
 
 	mu      sync.Mutex
 	entries map[model.Key]*entry
@@ -83,9 +84,9 @@ func (f found) has(s teller) bool {
 func (f found) equal(o found) bool { return reflect.DeepEqual(f, o) }
 
 func newLedger() *ledger {
-	l := &ledger{feeds: map[string]*feed{}, entries: map[model.Key]*entry{}, members: map[model.Key]model.Key{}, troubles: map[model.Key]plan.Wait{}}
+	l := &ledger{feeds: map[string]*kube.Feed{}, entries: map[model.Key]*entry{}, members: map[model.Key]model.Key{}, troubles: map[model.Key]plan.Wait{}}
 	for _, k := range kinds {
-		l.feeds[k.Name] = &feed{}
+		l.feeds[k.Name] = &kube.Feed{}
 	}
 	return l
 }
@@ -240,14 +241,14 @@ func (l *ledger) wakeAll(provider model.Key) {
 	}
 }
 
-// wake has an object's controller look at it.
+// wake requeues an object in its controller.
 func (l *ledger) wake(key model.Key, deleting bool) {
-	priority := usual
+	priority := kube.Usual
 	if deleting {
-		priority = urgent
+		priority = kube.Urgent
 	}
 	if f := l.feeds[key.Kind]; f != nil {
-		f.add(types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, priority)
+		f.WakeAt(types.NamespacedName{Namespace: key.Namespace, Name: key.Name}, priority)
 	}
 }
 

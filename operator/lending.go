@@ -20,7 +20,7 @@ import (
 // when such an object changes, is shared or isn't any more, and the namespace that has it
 // when the number of its users changes.
 type lending struct {
-	feed feed // of namespaces
+	feed kube.Feed // of namespaces
 
 	mu   sync.Mutex
 	uses map[string]map[model.Key]int // by namespace, the machines that use each object
@@ -45,7 +45,7 @@ func (l *lending) note(namespace string, uses map[model.Key]int) {
 		}
 	}
 	for other := range changed {
-		l.feed.add(types.NamespacedName{Namespace: other}, usual)
+		l.feed.Wake(types.NamespacedName{Namespace: other})
 	}
 }
 
