@@ -69,15 +69,15 @@ func (o *Observer) believe(action model.Action) {
 func (o *Observer) believeHA(a model.SetHA) {
 	switch {
 	case a.HA == nil:
-		o.HATold(a.VMID, "")
+		o.HASet(a.VMID, "")
 	case a.Disable:
 		o.HACleared(a.VMID)
 	case !a.New:
 		o.HAUnsure()
 	case a.Off:
-		o.HATold(a.VMID, "stopped")
+		o.HASet(a.VMID, "stopped")
 	default:
-		o.HATold(a.VMID, "queued")
+		o.HASet(a.VMID, "queued")
 	}
 }
 

@@ -146,8 +146,8 @@ func (o *Observer) DirsUnsure() {
 	o.have.Dirs = nil
 }
 
-// HATold records the HA resource of a guest after a change: its requested state, or none.
-func (o *Observer) HATold(vmid int, state string) {
+// HASet records the HA resource of a guest after a change: its requested state, or none.
+func (o *Observer) HASet(vmid int, state string) {
 	o.HAUnsure()
 	o.change(vmid, func(r *record) {
 		r.haState, r.haAt = state, time.Now()

@@ -53,7 +53,7 @@ func (p *planner) begun(o model.Owner, free int) finding {
 // names the owner, not even the VMID if a manifest named another one before. Restores are rare enough
 // to wait for each.
 func (p *planner) restoring() *Wait {
-	if g := p.untold(); g != nil {
+	if g := p.unlisted(); g != nil {
 		return &Wait{Reason: model.WaitOwner, Text: p.beingMade(g)}
 	}
 	for _, t := range p.have.Tasks {
@@ -64,9 +64,9 @@ func (p *planner) restoring() *Wait {
 	return nil
 }
 
-// untold returns a guest whose creation or restore was observed after the lists were requested: they can't
+// unlisted returns a guest whose creation or restore was observed after the lists were requested: they can't
 // show its task yet, so it isn't known which of the two it is.
-func (p *planner) untold() *model.Guest {
+func (p *planner) unlisted() *model.Guest {
 	if p.half != nil {
 		return *p.half
 	}

@@ -212,7 +212,7 @@ func TestTheFirstOfTwoHalfMadeGuestsIsNamed(t *testing.T) {
 	}
 	for range 20 { // maps have no order
 		p := newPlanner(model.Desired{}, &model.Observed{Guests: map[int]*model.Guest{100: half(100), 101: half(101), 102: half(102)}})
-		if g := p.untold(); g == nil || g.VMID != 100 {
+		if g := p.unlisted(); g == nil || g.VMID != 100 {
 			t.Fatalf("%+v", g)
 		}
 	}

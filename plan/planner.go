@@ -149,7 +149,7 @@ type planner struct {
 	unnamed []*model.Guest
 	// leaving are the guests whose markers a pending change takes away; nil: not looked for yet.
 	leaving map[model.Owner]*model.Guest
-	// half points to what untold has found; nil: not looked for yet.
+	// half points to what unlisted has found; nil: not looked for yet.
 	half **model.Guest
 	// unready are the guests that this plan still has something to do for.
 	unready map[model.Key]bool

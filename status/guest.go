@@ -29,7 +29,7 @@ type VM struct {
 	Ours      bool     `json:"ours"`             // made or adopted by proxplane
 	Object    string   `json:"object,omitempty"` // the manifest's object, if the marker was read
 	Set       string   `json:"set,omitempty"`
-	untold    bool     // it is being made, or destroyed, and can't say whose it is
+	ownerless bool     // it is being made or destroyed, and its config has no owner
 
 	// Known only with manifests.
 	Ready   *bool        `json:"ready,omitempty"`
@@ -74,7 +74,7 @@ func VMOf(g *model.Guest) VM {
 	}
 	if c := g.Config; c != nil {
 		v.Disk = cmp.Or(allDisks(c), v.Disk)
-		v.Ours, v.untold = c.Marker != nil, c.Half
+		v.Ours, v.ownerless = c.Marker != nil, c.Half
 		if c.Marker != nil {
 			v.Object, v.Set = Name(c.Marker.Owner.Key), c.Marker.Owner.Set
 		}
@@ -164,7 +164,7 @@ func (v VM) state() string {
 
 // ours is empty if that isn't known.
 func (v VM) ours() string {
-	if v.untold {
+	if v.ownerless {
 		return ""
 	}
 	return yesNo(v.Ours)
