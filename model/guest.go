@@ -191,22 +191,24 @@ func (c *Config) BootDisk() (Disk, bool) {
 	for part := range strings.SplitSeq(c.Options["boot"], ",") {
 		order, _ := strings.CutPrefix(part, "order=")
 		for slot := range strings.SplitSeq(order, ";") {
-			if d, ok := c.DiskAt(slot); ok && d.holdsSystem() {
+			if d, ok := c.DiskAt(slot); ok && d.HoldsData() {
 				return d, true
 			}
 		}
 	}
-	i := slices.IndexFunc(c.Disks, Disk.holdsSystem)
+	i := slices.IndexFunc(c.Disks, Disk.HoldsData)
 	if i < 0 {
 		return Disk{}, false
 	}
 	return c.Disks[i], true
 }
 
-// holdsSystem reports whether a system can be on it.
-func (d Disk) holdsSystem() bool {
-	return !d.CDROM && !d.CloudInit && d.Slot != "efidisk0" && d.Slot != "tpmstate0"
-}
+// IsDisk reports whether a drive is a disk: neither a CD-ROM drive nor Proxmox' own cloud-init drive.
+func (d Disk) IsDisk() bool { return !d.CDROM && !d.CloudInit }
+
+// HoldsData reports whether a drive is a disk that a machine keeps its system or data on, and not the state of
+// UEFI or of a TPM.
+func (d Disk) HoldsData() bool { return d.IsDisk() && d.Slot != "efidisk0" && d.Slot != "tpmstate0" }
 
 // NICAt returns the NIC in a slot.
 func (c *Config) NICAt(slot string) (NIC, bool) {

@@ -214,7 +214,7 @@ func (p *planner) nameOf(o model.Owner) string {
 	if v, ok := p.vms[o.Key]; ok {
 		return v.Name
 	}
-	if i, ok := p.images[o.Key]; ok && i.Made() {
+	if i := p.images[o.Key]; i.Made() {
 		return i.CopyName()
 	}
 	return o.Name

@@ -82,7 +82,7 @@ func (p *planner) makeCopy(o *Object, c model.Image, from *model.Guest, vmid int
 func (p *planner) linksMove(c *model.Config) bool {
 	return !slices.ContainsFunc(c.Disks, func(d model.Disk) bool {
 		s := p.have.Storages[d.Storage]
-		return !d.CDROM && !d.CloudInit && (s == nil || s.Type != "lvmthin")
+		return d.IsDisk() && (s == nil || s.Type != "lvmthin")
 	})
 }
 

@@ -165,7 +165,7 @@ func (p *planner) unlike(o *Object, i model.Image, guests []*model.Guest) {
 			}
 		}
 		for _, d := range g.Config.Disks {
-			if !d.CDROM && !d.CloudInit {
+			if d.IsDisk() {
 				list = append(list, d.Slot+" of "+model.Bytes(d.Size))
 			}
 		}

@@ -49,7 +49,7 @@ func (p *planner) unconverted(g *model.Guest) (list []model.Disk) {
 	}
 	for _, d := range g.Config.Disks {
 		s := p.have.Storages[d.Storage]
-		if !d.CDROM && !d.CloudInit && s != nil && s.Bases() && !baseVolume(d.Volume) {
+		if d.IsDisk() && s != nil && s.Bases() && !baseVolume(d.Volume) {
 			list = append(list, d)
 		}
 	}
@@ -61,7 +61,7 @@ func (p *planner) unconverted(g *model.Guest) (list []model.Disk) {
 func (p *planner) copiedOnly(g *model.Guest) bool {
 	for _, d := range g.Config.Disks {
 		s := p.have.Storages[d.Storage]
-		if !d.CDROM && !d.CloudInit && s != nil && !s.Bases() {
+		if d.IsDisk() && s != nil && !s.Bases() {
 			return true
 		}
 	}

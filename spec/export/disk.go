@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/proxplane/proxplane/model"
-	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/spec"
 )
 
@@ -21,7 +20,7 @@ func (w *writer) disks() []spec.Disk {
 	var list []spec.Disk
 	var slots []string
 	for _, d := range w.g.Config.Disks {
-		if _, omitted := w.omit[d.Slot]; omitted || !usable(d) {
+		if _, omitted := w.omit[d.Slot]; omitted || !d.HoldsData() {
 			continue
 		}
 		if one := w.disk(d, d.Slot == root); d.Slot == root {
@@ -63,24 +62,8 @@ func ifTrue(is bool) *bool {
 	return nil
 }
 
-// usable reports whether a drive is a disk that machines keep their data on.
-func usable(d model.Disk) bool {
-	return !d.CDROM && !d.CloudInit && d.Slot != "efidisk0" && d.Slot != "tpmstate0"
-}
-
-// bootSlot is the slot that a guest boots from, as plans see it.
+// bootSlot returns the slot that a guest boots from, as plans see it.
 func bootSlot(c *model.Config) string {
-	if boot, err := prop.ParseBoot(c.Options["boot"]); err == nil {
-		for _, slot := range boot.Order {
-			if d, ok := c.DiskAt(slot); ok && usable(d) {
-				return slot
-			}
-		}
-	}
-	for _, d := range c.Disks {
-		if usable(d) {
-			return d.Slot
-		}
-	}
-	return ""
+	d, _ := c.BootDisk()
+	return d.Slot
 }

@@ -47,7 +47,7 @@ func (w *writer) says(field, key string) bool {
 func fit(have *model.Observed, g *model.Guest, owner model.Owner, networks spec.Networks, linked bool) (Machine, error) {
 	omit, cluster := map[string]string{}, &spec.Cluster{Networks: networks}
 	for _, d := range g.Config.Disks {
-		if usable(d) && d.Storage == "" {
+		if d.HoldsData() && d.Storage == "" {
 			omit[d.Slot] = "it isn't on a storage"
 		}
 	}
