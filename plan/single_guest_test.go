@@ -325,3 +325,51 @@ func TestAMachineMovesWhenItIsAskedTo(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// A snapshot that is to be kept holds its machine; one that is to go, or that nobody names any more, doesn't.
+func TestWhichSnapshotsHoldTheirMachine(t *testing.T) {
+	v := testVM("web")
+	for name, c := range map[string]struct {
+		snapshot model.Snapshot
+		holds    bool
+	}{
+		"by its name":    {model.Snapshot{VM: v.Owner.Key}, true},
+		"by its VMID":    {model.Snapshot{VMID: 100}, true},
+		"of another":     {model.Snapshot{VMID: 101}, false},
+		"that is to go":  {model.Snapshot{VM: v.Owner.Key, Deleted: true}, false},
+		"that is unused": {model.Snapshot{VM: v.Owner.Key, LeftOver: true}, false},
+	} {
+		o := Object{VMID: 100}
+		if got := newPlanner(model.Desired{Snapshots: []model.Snapshot{c.snapshot}}, &model.Observed{}).held(&o, v); got != c.holds || (o.Wait != nil) != c.holds {
+			t.Errorf("%s: %t, %+v", name, got, o.Wait)
+		}
+	}
+}
+
+// A machine that is off is snapshotted without its memory, and has to run for one with it.
+func TestASnapshotWithMemoryNeedsAMachineThatRuns(t *testing.T) {
+	v, s := testVM("web"), model.Snapshot{Owner: owner("VMSnapshot", "s"), Name: "s"}
+	v.Power = model.PowerOn
+	for memory, steps := range map[bool]int{false: 1, true: 0} {
+		s.Memory = memory
+		var o Object
+		planned(&model.Observed{}).snapshotOf(&o, s, v, &model.Guest{VMID: 100, Status: model.StatusStopped, Config: &model.Config{}})
+		if len(o.Steps) != steps || (o.Wait != nil) == (steps == 1) {
+			t.Errorf("with memory %t: %v, %+v", memory, o.Steps, o.Wait)
+		}
+	}
+}
+
+// Whether the firewall of the cluster is off may be unknown.
+func TestAFirewallIsNotedWhereItIsKnownToBeOff(t *testing.T) {
+	want := &model.Firewall{Options: map[string]string{"enable": "1"}}
+	for name, c := range map[string]struct {
+		off   *bool
+		notes int
+	}{"unknown": {nil, 0}, "on": {new(bool), 0}} {
+		var o Object
+		if planned(&model.Observed{FirewallOff: c.off}).noteFirewall(&o, want, nil); len(o.Notes) != c.notes {
+			t.Errorf("%s: %v", name, o.Notes)
+		}
+	}
+}

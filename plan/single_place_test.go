@@ -224,3 +224,61 @@ func TestACopyThatIsNotWantedDependsOnNothing(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// A file of an image has one of the formats that templates are made from.
+func TestFilesOfAnImageHaveAFormat(t *testing.T) {
+	i := fetched("img")
+	for name, is := range map[string]bool{fileStem(i) + "qcow2": true, fileStem(i) + "txt": false, "other.qcow2": false} {
+		if fileOf(i, name) != is {
+			t.Errorf("%s: %t", name, !is)
+		}
+	}
+}
+
+// A file fits where nothing is known about the room for it, and where the room is just enough.
+func TestTheRoomForTheFileOfAnImage(t *testing.T) {
+	i := fetched("img")
+	p := planned(&model.Observed{
+		URLs: map[string]model.URLState{model.URLKey("", i.URL): {Size: 60}},
+		Storages: map[string]*model.Storage{
+			"enough": {Name: "enough", OnNode: map[string]model.Room{"on": {Total: 100, Used: 40}, "new": {}}},
+			"full":   {Name: "full", OnNode: map[string]model.Room{"on": {Total: 100, Used: 41}}},
+		},
+	})
+	for _, c := range []struct {
+		storage, node string
+		fits          bool
+	}{{"enough", "on", true}, {"enough", "new", true}, {"enough", "unknown", true}, {"full", "on", false}, {"unknown", "on", true}} {
+		if why := p.roomFor(i, c.node, c.storage); why.no() == c.fits {
+			t.Errorf("storage %s on %s: %q", c.storage, c.node, why.reason)
+		}
+	}
+}
+
+// Disks on shared storage are reached from the nodes that have the storage, or get it just now; drives without a medium don't matter.
+func TestFromWhereDisksAreReached(t *testing.T) {
+	p := planned(&model.Observed{
+		Nodes: map[string]*model.Node{"on": {Online: true}, "without": {Online: true}, "late": {Online: true}},
+		Storages: map[string]*model.Storage{
+			"nfs":   {Name: "nfs", Shared: true, OnNode: map[string]model.Room{"on": {}}, Late: map[string]bool{"late": true}},
+			"local": {Name: "local"},
+		},
+	})
+	config := func(storage string) *model.Config {
+		return &model.Config{Disks: []model.Disk{{Slot: "scsi0", Storage: storage, Volume: storage + ":vm-0"}, {Slot: "ide0", CDROM: true}, {Slot: "ide2", Volume: "none", CDROM: true}}}
+	}
+	for storage, is := range map[string]bool{"nfs": true, "local": false, "unknown": false} {
+		if p.allShared(config(storage)) != is {
+			t.Errorf("storage %s is shared: %t", storage, !is)
+		}
+	}
+	for _, c := range []struct {
+		node            string
+		shared, reaches bool
+	}{{"on", true, true}, {"without", true, false}, {"late", true, true}, {"unknown", true, true}, {"on", false, false}} {
+		s := &source{guest: &model.Guest{Config: config("nfs")}, shared: c.shared}
+		if p.reaches(s, c.node) != c.reaches {
+			t.Errorf("%+v", c)
+		}
+	}
+}
