@@ -9,7 +9,7 @@ import (
 // planned returns the objects whose plans an object's plan depends on, directly and
 // indirectly: it waits until they are ready, or uses their plans.
 func (w *Wanted) planned(k model.Key) []model.Key {
-	if image, _, ok := k.CopyOf(); ok && w.images[k].On != "" {
+	if image, _, _ := k.CopyOf(); w.images[k].On != "" {
 		return append([]model.Key{image}, w.copies[image]...)
 	}
 	if _, ok := w.images[k]; ok {

@@ -373,3 +373,46 @@ func TestAFirewallIsNotedWhereItIsKnownToBeOff(t *testing.T) {
 		}
 	}
 }
+
+// New disks get a slot each, also when they are named for the same one.
+func TestNewDisksGetASlotEach(t *testing.T) {
+	c := &change{o: &Object{}, p: planned(&model.Observed{}), g: &model.Guest{VMID: 100}, have: &model.Config{Marker: &model.Marker{}}, v: model.VM{Disks: []model.Disk{
+		{Slot: "scsi1", Name: "a", Size: 1 << 30, Options: map[string]string{"serial": "a"}}, {Slot: "scsi1", Name: "b", Size: 1 << 30, Options: map[string]string{"serial": "b"}},
+	}}}
+	c.settleSlots()
+	if a, b := c.slotOf(c.v.Disks[0]), c.slotOf(c.v.Disks[1]); a != "scsi1" || a == b {
+		t.Errorf("they are in %s and %s", a, b)
+	}
+}
+
+// A limit for the whole set counts all guests, those without a group, too.
+func TestALimitOfTheSetCountsAllGuests(t *testing.T) {
+	a, b := testVM("a"), testVM("b")
+	a.Rollout.Groups = []string{"class"}
+	for limit, n := range map[model.Limit]int{{}: 1, {Count: 1}: 3} {
+		w := NewWanted(model.Desired{VMs: []model.VM{a, b}, MaxUnavailable: limit})
+		if got := w.rolledWith(map[string]bool{"class": true}); len(got) != n {
+			t.Errorf("%+v: %v", limit, got)
+		}
+	}
+}
+
+// A snapshot isn't gone while its machine may be there and isn't visible.
+func TestASnapshotOfAMachineThatIsNotVisibleIsNotGone(t *testing.T) {
+	v := testVM("web")
+	v.VMID = 100
+	s := model.Snapshot{Owner: owner("VMSnapshot", "s"), Name: "s", VM: v.Owner.Key, Deleted: true}
+	for ids, gone := range map[string]bool{"not asked": false, "taken": false, "free": true} {
+		have := newWorld().observe(Look{})
+		have.IDs = map[int]bool{}
+		p := newPlanner(model.Desired{VMs: []model.VM{v}, Snapshots: []model.Snapshot{s}}, have)
+		for _, id := range append(slices.Collect(v.Owner.Candidates(v.Range)), 100) {
+			if ids != "not asked" {
+				have.IDs[id] = ids == "taken" && id == 100
+			}
+		}
+		if o := p.snapshot(s); o.Gone != gone {
+			t.Errorf("%s: gone %t, %+v, %+v", ids, o.Gone, o.Wait, o.Look)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -279,6 +280,30 @@ func TestFromWhereDisksAreReached(t *testing.T) {
 		s := &source{guest: &model.Guest{Config: config("nfs")}, shared: c.shared}
 		if p.reaches(s, c.node) != c.reaches {
 			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// A guest that is made from nothing has the options that it is made with.
+func TestAGuestThatIsMadeFromNothingIsForeseenWithItsOptions(t *testing.T) {
+	g := madeBy(model.Create{Target: model.Target{VMID: 100, Node: "pve1"}, Options: map[string]string{"cores": "4"}})
+	if g.Config.Options["cores"] != "4" {
+		t.Errorf("%v", g.Config.Options)
+	}
+}
+
+// An image that no machine needs yet is made on a node that can make it.
+func TestAnImageGoesWhereItCanBeMade(t *testing.T) {
+	have := newWorld().observe(Look{Rights: []string{"/storage/local", "/storage/local-lvm", "/storage/nfs"}})
+	i := fetched("img")
+	for name, off := range map[string][]string{"all": nil, "not the first": {"pve1"}, "none": {"pve1", "pve2", "pve3"}} {
+		for node, n := range have.Nodes {
+			n.Online = !slices.Contains(off, node)
+		}
+		var look Look
+		got := planned(have).firstNode(i, &look)
+		if have.Nodes[got] == nil != (name == "none") || got != "" && !have.Nodes[got].Online {
+			t.Errorf("%s: on %q, to read %+v", name, got, look)
 		}
 	}
 }

@@ -122,7 +122,7 @@ func (w *Wanted) Sources(k model.Key) (list []model.Key) {
 
 // Users returns the objects that have this one as a source.
 func (w *Wanted) Users(k model.Key) []model.Key {
-	if image, _, ok := k.CopyOf(); ok && w.images[k].On != "" {
+	if image, _, _ := k.CopyOf(); w.images[k].On != "" {
 		return append([]model.Key{image}, w.users[image]...)
 	}
 	return w.users[k]
