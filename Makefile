@@ -31,15 +31,17 @@ build: ## build bin/proxplane, static: it is its own hookscript on Proxmox hosts
 	$(GO) build -ldflags "-s -w $(STAMP)" -o bin/proxplane ./cmd/proxplane
 
 # Three groups of tests run at once; on a machine without a Kubernetes to test with, those that need none come before it is built.
-# Stories with a Kubernetes wait more than they compute, and come one suite at a time: each has a control plane and some processes, and those of Karpenter, the last, give up on a machine that is too busy. Those of the command line
-# run beside them. The others compute, mostly in virtual time: they take what the stories leave.
-# Tests collect garbage less often: there is a lot of it, and none of it is big. They are vetted once, before they run.
+# Stories with a Kubernetes wait more than they compute, and come two suites at a time: each has a control plane and some processes. Those of
+# Karpenter, the last, give up on a machine that is too busy. Those of the command line run beside them. The others compute, mostly in
+# virtual time: they take what the stories leave.
+# Tests collect garbage less often: there is a lot of it, and none of it is big. They are vetted once, before they run, and linked without what
+# only debuggers read, which takes half the time.
 KUBERNETES = test/kit/controlplane/kubernetes test/chart/helm
 WITH_KUBERNETES = ./deploy/crds ./test/operator ./test/machines ./test/join ./test/karpenter
 STORIES = $(WITH_KUBERNETES) ./test/script
 # What has a target of its own: it takes minutes.
 SLOW = ./test/chart ./test/guest ./test/outside ./test/terraform
-TEST = env GOGC=400 $(GO) test -vet=off -timeout 40m
+TEST = env GOGC=400 $(GO) test -vet=off -ldflags=-w -timeout 40m
 test: tools ## all tests that are quick
 	@echo "vetting and testing (the first time takes some minutes to build) ..."
 	$(GO) vet ./...
@@ -50,7 +52,7 @@ test: tools ## all tests that are quick
 	else $(MAKE) --no-print-directory -j3 test-kubernetes test-script test-others; fi
 
 test-kubernetes:
-	$(TEST) -p 1 $(WITH_KUBERNETES)
+	$(TEST) -p 2 $(WITH_KUBERNETES)
 
 test-script:
 	$(TEST) ./test/script
