@@ -17,8 +17,16 @@ func (r *run) enter(p *part) {
 	p.opts.Party.enter(r, p)
 }
 
-// exit ends what enter has begun, for all parts.
+// exit ends what enter has begun, for all parts. Places of guests that aren't finished are free again: the next run chooses as any
+// other process would.
 func (r *run) exit() {
+	r.e.mu.Lock()
+	for _, o := range r.order {
+		if o.phase != done {
+			r.e.memory.displace(o.owner)
+		}
+	}
+	r.e.mu.Unlock()
 	for _, p := range r.parts {
 		r.e.mu.Lock()
 		maps.DeleteFunc(p.standing.rolling, func(_ model.Key, begun bool) bool { return !begun }) // it was only planned

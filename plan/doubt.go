@@ -38,7 +38,7 @@ func (p *planner) begun(o model.Owner, free int) finding {
 		return finding{}
 	case g == nil:
 		// Lists show it late.
-		if slices.ContainsFunc(p.have.Tasks, func(t model.Task) bool { return t.UPID == was.Task && t.Ended.IsZero() }) {
+		if p.runs(was.Task) {
 			return finding{wait: &Wait{Reason: model.WaitOwner, Text: fmt.Sprintf("VM %d is being made, and may be that of %s", id, o.Key)}}
 		}
 	case g.Config == nil && unnamed(g):

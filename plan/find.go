@@ -220,27 +220,6 @@ func (p *planner) nameOf(o model.Owner) string {
 	return o.Name
 }
 
-// chosen takes the owner's first free candidate. If another object is about to be made under it, the
-// owner waits and doesn't take the next one: only this process knows of that object, so another
-// process would choose differently, and both would make the same guest under different VMIDs. Once Proxmox
-// has begun, every process sees that the VMID is taken.
-func (p *planner) chosen(id int, o model.Owner) (free int, turn *Wait) {
-	if other, reserved := p.fixed[id]; reserved && other != o {
-		return 0, nil // its manifest says so, which everybody can see
-	}
-	pl, ok := p.placed[id]
-	if !ok {
-		pl, ok = p.have.Placed[id]
-	}
-	switch {
-	case !ok || pl.Owner == o:
-		return id, nil
-	case pl.Begun:
-		return 0, nil
-	}
-	return 0, &Wait{Reason: model.WaitTurn, Text: fmt.Sprintf("%s is being made under VMID %d, which this one would take, too; it takes another when that has begun", pl.Owner.Key, id)}
-}
-
 // at looks at a VMID that was chosen before.
 func (p *planner) at(o model.Owner, id int) finding {
 	g := p.have.Guests[id]

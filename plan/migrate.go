@@ -48,7 +48,7 @@ func (c *change) unready() bool {
 		c.o.wait(model.WaitPending, "the HA manager is to migrate it")
 		return true
 	}
-	if c.g.Snapshots == nil && slices.ContainsFunc(c.have.Disks, c.p.local) {
+	if c.g.Snapshots == nil && (len(c.have.Marker.Old) > 0 || slices.ContainsFunc(c.have.Disks, c.p.local)) {
 		c.o.Look.Snapshots = append(c.o.Look.Snapshots, c.g.VMID)
 		return true
 	}
@@ -196,6 +196,9 @@ func (p *planner) movable(c *change, n *model.Node, load *nodeLoad) string {
 
 // carries says which of a guest's disks can't go to a node; empty: all can.
 func (p *planner) carries(c *change, node string) string {
+	if held := p.heldBySnapshots(c); held != "" {
+		return fmt.Sprintf("%s, which snapshots may have in a drive, is on %s alone, and Proxmox moves no machine with such a drive: delete the snapshots first", held, c.g.Node)
+	}
 	need := map[string]int64{}
 	for _, d := range slices.Concat(c.have.Disks, c.have.Unused, c.pluggedYet()) {
 		s := p.have.Storages[d.Storage]
@@ -223,6 +226,21 @@ func (p *planner) carries(c *change, node string) string {
 		s := p.have.Storages[name]
 		if free := p.spaceLeft(s, node); free < need[name] && !thin(s) {
 			return fmt.Sprintf("storage %s has %s free, %s needed", name, model.Bytes(free), model.Bytes(need[name]))
+		}
+	}
+	return ""
+}
+
+// heldBySnapshots returns a file with earlier first-boot data that only the node of the guest has, and that stays since snapshots may
+// have it in a drive; empty: there is none.
+func (p *planner) heldBySnapshots(c *change) string {
+	if len(c.g.Snapshots) == 0 {
+		return ""
+	}
+	for _, seed := range c.have.Marker.Old {
+		name, _, _ := strings.Cut(seed, ":")
+		if s := p.have.Storages[name]; s != nil && !s.Shared && !model.SeedSnippets(seed) {
+			return seed
 		}
 	}
 	return ""

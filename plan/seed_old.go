@@ -15,10 +15,24 @@ func (c *change) oldSeeds() int {
 		return 0
 	}
 	// What is attached is needed until something else is: also what a guest that runs has in a
-	// drive until it restarts, since Proxmox migrates no guest without it.
+	// drive until it restarts, since Proxmox migrates no guest without it. And earlier data may be wanted again.
+	again := intendedSeed(c.v, c.g.VMID)
 	detached := slices.DeleteFunc(slices.Clone(c.have.Marker.Old), func(volume string) bool {
-		return strings.Contains(c.have.Options[snippetsOption], volume) || slices.ContainsFunc(slices.Concat(c.have.Disks, c.pluggedYet()), func(d model.Disk) bool { return d.Volume == volume })
+		return volume == again || strings.Contains(c.have.Options[snippetsOption], volume) || slices.ContainsFunc(slices.Concat(c.have.Disks, c.pluggedYet()), func(d model.Disk) bool { return d.Volume == volume })
 	})
+	switch {
+	case len(detached) == 0:
+		return 0
+	case c.g.Snapshots == nil:
+		c.o.Look.Snapshots = append(c.o.Look.Snapshots, c.g.VMID)
+		for _, seed := range detached {
+			c.lookSeed(seed) // which is to be known, too
+		}
+		return 0
+	case len(c.g.Snapshots) > 0:
+		c.noteHeld(detached)
+		return 0
+	}
 	for _, seed := range detached {
 		if wait := c.uploading(seed); wait != nil && c.o.Wait == nil {
 			c.o.Wait = wait
@@ -29,6 +43,20 @@ func (c *change) oldSeeds() int {
 		why = "it has done with its first-boot data"
 	}
 	return c.removeFiles(detached, why, 0)
+}
+
+// noteHeld says which files stay since snapshots may have them in a drive.
+func (c *change) noteHeld(seeds []string) {
+	for _, seed := range seeds {
+		if c.lookSeed(seed) {
+			continue
+		}
+		for _, volume := range model.SeedVolumes(seed) {
+			if len(c.p.fileNodes(volume, c.g.Node)) > 0 {
+				c.o.note("%s, earlier first-boot data, stays while VM %d has snapshots: Proxmox needs it to go back to one that has it in a drive", volume, c.g.VMID)
+			}
+		}
+	}
 }
 
 // removeFiles plans the end of first-boot data, as far as it is there.

@@ -15,6 +15,8 @@ var said = []struct{ exit, line *regexp.Regexp }{
 	{regexp.MustCompile(`\bQEMU exited\b`), regexp.MustCompile(`^(bridge '[^']+' does not exist)$`)},
 	// An option that is complained of is repeated with all of its values.
 	{regexp.MustCompile(`\bQEMU exited\b`), regexp.MustCompile(`^kvm: (?:-\S+ .*?: )?(.+)$`)},
+	// Which disk can't be moved is said before "can't migrate VM - check log".
+	{regexp.MustCompile(`^migration aborted$`), regexp.MustCompile(`\b(can't migrate local (?:cdrom drive|disk '[^']+': .+))$`)},
 	{regexp.MustCompile(`^migration aborted$`), regexp.MustCompile(`\bERROR: migration aborted \(duration [^)]*\): (.+)$`)},
 	{regexp.MustCompile(`^hookscript error\b`), regexp.MustCompile(`^(?:proxplane: VM \d+: )?(.+)$`)},
 }

@@ -25,6 +25,14 @@ func TestTheLogTellsWhatTheExitStatusDoesNot(t *testing.T) {
 			"2026-11-15 04:00:00 ERROR: migration aborted (duration 00:00:02): storage migration for 'lvm:vm-5-cloudinit' to storage 'lvm' failed - volume 'lvm:vm-5-cloudinit' already exists",
 			"TASK ERROR: migration aborted",
 		}},
+		{exit: "migration aborted", want: "can't migrate local disk 'local:iso/seed.iso': local cdrom image", log: []string{
+			"2026-11-15 04:00:00 found local disk 'local:iso/seed.iso' (referenced by snapshot(s))",
+			"2026-11-15 04:00:00 can't migrate local disk 'local:iso/seed.iso': local cdrom image",
+			"2026-11-15 04:00:00 ERROR: Problem found while scanning volumes - can't migrate VM - check log",
+			"2026-11-15 04:00:00 aborting phase 1 - cleanup resources",
+			"2026-11-15 04:00:00 ERROR: migration aborted (duration 00:00:01): Problem found while scanning volumes - can't migrate VM - check log",
+			"TASK ERROR: migration aborted",
+		}},
 		{exit: "clone failed", log: []string{"ERROR", "ERRORS 12: x", "kvm: no", "TASK ERROR: clone failed"}},
 		{exit: "start failed: QEMU exited with code 1", missing: "path /srv/a b", want: "cannot initialize fsdev 'p9fs0': failed to open '/srv/a b': No such file or directory", log: []string{
 			"generating cloud-init ISO",

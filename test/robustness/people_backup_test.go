@@ -82,13 +82,32 @@ func (o *others) restore(id int, archive string) bool {
 	o.blurred[id], o.restored[id] = time.Now(), o.run.sim.Now()
 	o.mu.Unlock()
 	o.run.watch.release(id) // it may have become theirs a moment ago
-	o.do(http.MethodPost, "/nodes/"+node+"/qemu", pve.Params{"vmid": strconv.Itoa(id), "archive": archive, "force": "1"})
+	if !o.do(http.MethodPost, "/nodes/"+node+"/qemu", pve.Params{"vmid": strconv.Itoa(id), "archive": archive, "force": "1"}) {
+		o.run.restoreEnds(id) // the answer may have been lost, and the backup is needed until then
+	}
 	if o.ownerOf(id) == (model.Owner{}) && o.nodeOf(id) != "" {
 		// It has failed halfway. Whose the machine was is known to nobody but them.
 		o.ruins(id)
 		o.run.watch.adopt(id)
 	}
 	return true
+}
+
+// restoreEnds waits until no restore of a machine runs.
+func (r *run) restoreEnds(id int) {
+	upid := ""
+	r.sim.Do(func(s *pvesim.State) {
+		for _, list := range s.Tasks {
+			for _, t := range list {
+				if t.Type == "qmrestore" && t.ID == strconv.Itoa(id) && t.Running() {
+					upid = t.UPID
+				}
+			}
+		}
+	})
+	if upid != "" {
+		r.taskEnds(upid)
+	}
 }
 
 // nodeOf is where a machine is; empty: nowhere.
