@@ -16,11 +16,11 @@ func TestTheVMIDOfAGuestThatCameToNothingIsFree(t *testing.T) {
 		only := model.Range{First: 5000, Last: 5000}
 		one, two := machine("one"), machine("two")
 		one.Range, two.Range = only, only
-		if _, err := l.sim.AddFault(pvesim.Fault{Task: "qmclone", Exit: "no space left on device", Times: 1}); err != nil {
+		if _, err := l.sim.AddFault(pvesim.Fault{Task: "qmclone", Error: "no space left on device", Times: 1}); err != nil {
 			t.Fatal(err)
 		}
 		e := l.engine()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // in the middle of the clone
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond) // in the middle of the clone
 		defer cancel()
 		if rep, err := e.Converge(ctx, desired(one), l.options()); err == nil {
 			t.Fatalf("it wasn't interrupted:\n%s", describe(rep))

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"maps"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -226,17 +227,29 @@ func TestTakesSnapshotsGoesBackOnceAndKeepsTheNewest(t *testing.T) {
 	})
 }
 
-// The drive that the machine had when the snapshot was taken is gone since: Proxmox has rolled back the disks and the config, and
-// stopped the machine, when it finds that out.
+// Other first-boot data has taken the place of those that the machine had in a drive when the snapshot was taken. If somebody has removed
+// the file, Proxmox has rolled back the disks and the config, and stopped the machine, when it finds that out.
 func TestAMachineIsPutRightAfterARollbackThatFails(t *testing.T) {
 	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
 		want := desired(seedOf("web", "#cloud-config\nhostname: one\n"))
 		want.Allow.Data = true
 		want.Snapshots = []model.Snapshot{{Owner: owner("VMSnapshot", "warm"), VM: key("VirtualMachine", "web"), Name: "warm", Memory: true}}
 		l.mustConverge(want)
+		first := path.Base(strings.Split(l.named("web")["ide0"], ",")[0])
 		want.VMs[0] = seedOf("web", "#cloud-config\nhostname: two\n")
 		l.mustConverge(want)
 		want.Snapshots[0].Revert = "once"
+		l.mustConverge(want)
+		if strings.Contains(l.story(), "failed") || l.named("web")["running"] != "1" {
+			t.Errorf("it doesn't go back to a snapshot that has earlier first-boot data:\n%s", l.story())
+		}
+		l.check(want)
+		l.sim.Do(func(s *pvesim.State) {
+			for _, space := range s.Spaces {
+				maps.DeleteFunc(space.Volumes, func(name string, _ *pvesim.Volume) bool { return name == "iso/"+first })
+			}
+		})
+		want.Snapshots[0].Revert = "twice"
 		l.mustConverge(want)
 		if !strings.Contains(l.story(), "iso' does not exist") {
 			t.Errorf("the rollback hasn't failed:\n%s", l.story())

@@ -149,6 +149,9 @@ func (r *run) dispatch(o *object) {
 		}
 	case len(agents) > 0 || p.Wait != nil && p.Wait.Reason == model.WaitAgent:
 		r.ask(o, p.VMID)
+		if p.Wait != nil && p.Wait.Reason.Facts().Listed {
+			r.listBy(time.Now().Add(r.listPause)) // what is to be done then doesn't need the agent
+		}
 	case p.Wait != nil:
 		r.wait(o, p.Wait)
 		if p.Wait.Reason == model.WaitFailed {

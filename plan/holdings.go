@@ -15,6 +15,7 @@ type holdings struct {
 	by     map[netip.Addr][]model.Holding
 	unread []int // guests whose configs have to be read first
 	hidden *model.Guest
+	half   *model.Guest // somebody is making it, so its config doesn't have its addresses yet
 }
 
 // addressesHeld returns the addresses that guests have, as far as that is known.
@@ -28,10 +29,14 @@ func (p *planner) addressesHeld() *holdings {
 		for _, one := range g.Holdings() {
 			h.by[one.Address] = append(h.by[one.Address], one)
 		}
+		_, ours := p.have.Placed[id]
+		if g.Config != nil && g.Config.Half && !ours {
+			h.half = g
+		}
 		if g.Template || g.AddressesKnown() {
 			continue
 		}
-		if _, ours := p.have.Placed[id]; ours && len(p.have.Placed[id].Addresses) > 0 {
+		if ours && len(p.have.Placed[id].Addresses) > 0 {
 			continue // being made by us
 		}
 		if n := p.have.Nodes[g.Node]; n == nil || !n.Online {
@@ -72,6 +77,10 @@ func (p *planner) addressesKnown(o *Object, vmid int) bool {
 	h := p.addressesHeld()
 	if g := h.hidden; g != nil && g.VMID != vmid {
 		o.wait(model.WaitNode, fmt.Sprintf("node %s is offline, and nobody knows which addresses VM %d there has; bring the node back, or remove the VM from the cluster if it is lost", g.Node, g.VMID))
+		return false
+	}
+	if g := h.half; g != nil && g.VMID != vmid {
+		o.Wait = &Wait{Reason: model.WaitOwner, Guest: g.VMID, Text: "which addresses are taken isn't known yet: " + p.beingMade(g)}
 		return false
 	}
 	for _, id := range h.unread {

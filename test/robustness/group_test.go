@@ -35,16 +35,10 @@ func (o *others) openFirewall(id int) bool {
 
 // takeAddress makes a machine of theirs with an address that nobody has, the nth of those that are free.
 func (o *others) takeAddress(pool model.AddressPool, n int) {
-	id := 7500
+	id, address := 7500, netip.Addr{}
 	o.run.sim.Do(func(s *pvesim.State) {
 		for ; s.VMs[id] != nil; id++ {
 		}
-	})
-	if !o.make(id, "theirs") {
-		return
-	}
-	o.run.watch.release(id)
-	o.run.sim.Do(func(s *pvesim.State) { // at once: nobody of us gets the address meanwhile
 		var free []netip.Addr
 		held := held(s, 0)
 		for a := range pool.Candidates(model.Owner{}, "", model.IPv4) {
@@ -52,10 +46,20 @@ func (o *others) takeAddress(pool model.AddressPool, n int) {
 				free = append(free, a)
 			}
 		}
-		if vm := s.VMs[id]; vm != nil && len(free) > 0 {
-			vm.Conf["ipconfig0"] = fmt.Sprintf("ip=%s/16", free[n%len(free)])
-			o.run.tells(othersPool)
+		if len(free) > 0 {
+			address = free[n%len(free)]
 		}
+	})
+	if !address.IsValid() || !o.makeWith(id, "theirs", pve.Params{"ipconfig0": fmt.Sprintf("ip=%s/16", address)}) {
+		return
+	}
+	o.run.watch.release(id)
+	o.run.sim.Do(func(s *pvesim.State) {
+		if vm := s.VMs[id]; vm != nil && len(held(s, id)[address]) > 0 {
+			delete(vm.Conf, "ipconfig0") // one of us has got it meanwhile, and they have seen that
+			return
+		}
+		o.run.tells(othersPool)
 	})
 	o.run.watch.adopt(id)
 }

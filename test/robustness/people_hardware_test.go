@@ -12,7 +12,11 @@ import (
 
 // makeTemplate stops a machine and makes a template of it.
 func (o *others) makeTemplate(id int) bool {
+	owner := o.ownerOf(id)
 	o.status(id, "stop")
+	if o.ownerOf(id) != owner {
+		return false // somebody has put another one in its place
+	}
 	o.call(id, http.MethodPost, "/template", nil) // its answer may be lost
 	is := false
 	o.run.sim.Do(func(s *pvesim.State) { is = isTemplate(s.VMs[id]) })

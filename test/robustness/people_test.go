@@ -3,6 +3,7 @@ package robustness
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -240,10 +241,12 @@ func (o *others) reuse(id int) bool {
 const madeByHand = "made by hand"
 
 // make makes a machine of theirs.
-func (o *others) make(id int, name string) bool {
-	o.do(http.MethodPost, "/nodes/"+o.run.h.world.nodes[0]+"/qemu", pve.Params{
-		"vmid": strconv.Itoa(id), "name": name, "memory": "512", "scsi0": "local:1", "description": madeByHand,
-	})
+func (o *others) make(id int, name string) bool { return o.makeWith(id, name, pve.Params{}) }
+
+// makeWith makes a machine with further options.
+func (o *others) makeWith(id int, name string, options pve.Params) bool {
+	maps.Copy(options, pve.Params{"vmid": strconv.Itoa(id), "name": name, "memory": "512", "scsi0": "local:1", "description": madeByHand})
+	o.do(http.MethodPost, "/nodes/"+o.run.h.world.nodes[0]+"/qemu", options)
 	time.Sleep(10 * time.Second) // their answer may have been lost
 	o.whole(id)                  // what is being made then may be ours
 	if !o.made(id) {
