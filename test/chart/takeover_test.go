@@ -260,6 +260,18 @@ func TestValuesOfTheOriginalHaveTheirPlaces(t *testing.T) {
 			}
 		}
 	}
+	// What somebody has of its objects named default lies over what its chart has of them.
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	place(t, file, []byte("nameOverride: nodes\ncustomResources:\n  nodeTemplate: {default: {enabled: true}}\n  nodeClass: {default: {enabled: true, spec: {bootDevice: {size: 50Gi}, securityGroups: [], tags: null}}}\n  nodePools: {default: {enabled: true, spec: {limits: {cpu: \"8\"}}}, other: {enabled: false}}\n"))
+	docs := rendered(t, "--set-file", "karpenter.original="+file)
+	for kind, want := range map[string]string{
+		"ProxmoxUnmanagedTemplate": "spec:\n  templateName: talos\n", "ProxmoxNodeClass": "spec:\n  bootDevice:\n    size: 50Gi\n  instanceTemplateRef:\n    kind: ProxmoxUnmanagedTemplate\n    name: default\n  securityGroups: []\n",
+		"NodePool": "  limits:\n    cpu: \"8\"\n    memory: 512Gi\n  template:\n    spec:\n      nodeClassRef:\n", "Deployment": "--karpenter-regions=proxplane/karpenter-provider-proxmox-nodes\n",
+	} {
+		if len(docs[kind]) != 1 || !strings.Contains(docs[kind][0]+"\n", want) || strings.Contains(docs[kind][0], "tags:") {
+			t.Errorf("%s: want\n%s\nin\n%s", kind, want, docs[kind])
+		}
+	}
 	out, err := exec.Command(program(t, "helm"), "template", "x", chart, "--set-string", "karpenter.original=a: b: c").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "karpenter.original has to be the values of karpenter-provider-proxmox") {
 		t.Errorf("what is no YAML: %v\n%s", err, out)

@@ -5,7 +5,29 @@
 {{- $o = fromYaml $o | default dict }}
 {{- with $o.Error }}{{ fail (printf "karpenter.original has to be the values of karpenter-provider-proxmox, in YAML: %s" .) }}{{ end }}
 {{- end }}
+{{- /* Objects named default have the specs of its chart below their own. */ -}}
+{{- $defaults := dict
+  "nodeTemplate" (dict "kind" "ProxmoxUnmanagedTemplate" "spec" (dict "templateName" "talos"))
+  "nodeClass" (dict "spec" (dict "instanceTemplateRef" (dict "kind" "ProxmoxUnmanagedTemplate" "name" "default") "bootDevice" (dict "size" "30Gi") "securityGroups" (list (dict "name" "kubernetes" "interface" "net0")) "tags" (list "karpenter")))
+  "nodePools" (dict "spec" (dict "limits" (dict "cpu" "64" "memory" "512Gi") "template" (dict "spec" (dict "nodeClassRef" (dict "group" "karpenter.proxmox.sinextra.dev" "kind" "ProxmoxNodeClass" "name" "default")))))
+}}
+{{- range $kind, $default := $defaults }}
+{{- with dig "customResources" $kind "default" dict $o }}
+{{- $_ := set (get $o.customResources $kind) "default" (include "proxplane.over" (list $default .) | fromJson) }}
+{{- end }}
+{{- end }}
 {{- toJson $o }}
+{{- end }}
+
+{{- /* Values over others, as Helm puts them together: maps key by key, and null takes a key away. */ -}}
+{{- define "proxplane.over" -}}
+{{- $out := deepCopy (index . 0) }}
+{{- range $key, $value := index . 1 }}
+{{- if kindIs "invalid" $value }}{{ $_ := unset $out $key }}
+{{- else if and (kindIs "map" $value) (kindIs "map" (get $out $key)) }}{{ $_ := set $out $key (include "proxplane.over" (list (get $out $key) $value) | fromJson) }}
+{{- else }}{{ $_ := set $out $key $value }}{{ end }}
+{{- end }}
+{{- toJson $out }}
 {{- end }}
 
 {{- /* The chart's values, with those of karpenter.original in their places. What is set here counts before what is set there. */ -}}
@@ -27,7 +49,9 @@
 {{- range list "hostAliases" "initContainers" "extraVolumes" "extraVolumeMounts" }}{{ $_ := set $v . (concat (get $v .) (get $o . | default list)) }}{{ end }}
 {{- /* Regions: a Secret of theirs, or one that is made of config. Without either, they have made it themselves by this name. */ -}}
 {{- if not $k.regionsSecret }}
-{{- $name := $o.fullnameOverride | default $o.nameOverride | default "karpenter-provider-proxmox" }}
+{{- $name := "karpenter-provider-proxmox" }}
+{{- if and $o.nameOverride (not (contains $o.nameOverride $name)) }}{{ $name = printf "%s-%s" $name $o.nameOverride | trunc 63 | trimSuffix "-" }}{{ end }}
+{{- with $o.fullnameOverride }}{{ $name = . }}{{ end }}
 {{- if $o.existingConfigSecret }}
 {{- $_ := set $k "regionsSecret" (printf "%s/%s/%s" .Release.Namespace $o.existingConfigSecret ($o.existingConfigSecretKey | default "config.yaml")) }}
 {{- else if dig "config" "clusters" list $o }}
