@@ -80,13 +80,18 @@ availability-zone: {{ .Zone }}
 `,
 }
 
+// isDrive reports whether machines of a class get first-boot data.
+func isDrive(class *api.ProxmoxNodeClass) bool {
+	o := class.Spec.MetadataOptions
+	return o != nil && o.Type == api.MetadataCDROM
+}
+
 // data are the first-boot data of a machine; none: the class wants none.
 func (b *bootData) data(ctx context.Context, claim *v1.NodeClaim, class *api.ProxmoxNodeClass, what made, size Size, m spec.Machine) (spec.FirstBoot, error) {
-	o := class.Spec.MetadataOptions
-	if o == nil || o.Type != api.MetadataCDROM {
+	if !isDrive(class) {
 		return spec.FirstBoot{}, nil
 	}
-	parts, values, err := b.read(ctx, o)
+	parts, values, err := b.read(ctx, class.Spec.MetadataOptions)
 	if err != nil {
 		return spec.FirstBoot{}, err
 	}
@@ -125,11 +130,10 @@ func holds(boot spec.FirstBoot, text string) bool {
 
 // check says what is wrong with the first-boot data of a class whose machines are made as a sample is; nil: nothing.
 func (b *bootData) check(ctx context.Context, class *api.ProxmoxNodeClass, sample func() (m made, known bool)) error {
-	o := class.Spec.MetadataOptions
-	if o == nil || o.Type != api.MetadataCDROM {
+	if !isDrive(class) {
 		return nil
 	}
-	parts, values, err := b.read(ctx, o)
+	parts, values, err := b.read(ctx, class.Spec.MetadataOptions)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ type bootInterface struct {
 	Address6     []string `yaml:"addresses6,omitempty"`
 	Gateway4     string   `yaml:"gateway4,omitempty"`
 	Gateway6     string   `yaml:"gateway6,omitempty"`
-	MTU          int      `yaml:"mtu,omitempty"` // 0: that of the bridge
+	MTU          int      `yaml:"mtu,omitempty"` // 0: that of the bridge, which this login may not see
 	NodeAddress4 string   `yaml:"node_address4,omitempty"`
 	NodeAddress6 string   `yaml:"node_address6,omitempty"`
 	NodeGateway4 string   `yaml:"node_gateway4,omitempty"`
@@ -149,8 +149,10 @@ func (b *bootData) values(name string, class *api.ProxmoxNodeClass, what made, s
 			Name: "eth" + strings.TrimPrefix(n.Slot, "net"), MacAddr: strings.ToLower(spec.MAC(m.Owner, n.Name)), MTU: n.MTU,
 			DHCPv4: n.DHCP == nil && n.StaticIP == nil || n.DHCP != nil && *n.DHCP, DHCPv6: n.DHCP6, SLAAC: n.SLAAC,
 		}
-		if one.MTU == 1 {
-			one.MTU = 0
+		h := what.Hosts[n.Bridge]
+		one.NodeAddress4, one.NodeAddress6, one.NodeGateway4, one.NodeGateway6 = h.Address, h.Address6, h.Gateway, h.Gateway6
+		if one.MTU <= 1 {
+			one.MTU = h.MTU
 		}
 		if i < len(interfaces) {
 			t := interfaces[i]

@@ -59,25 +59,21 @@ func slotNumber(n model.NIC) int {
 	return number
 }
 
-// pooled reports whether an interface has its addresses from a range.
+// pooled reports whether an interface of the machine has its addresses from a range.
 func (m *made) pooled() bool {
-	return slices.ContainsFunc(m.Interfaces, func(n inherited) bool {
-		_, _, is4 := addresses(n.Address4)
-		_, _, is6 := addresses(n.Address6)
-		return is4 || is6
-	})
+	return slices.ContainsFunc(m.interfaces(), pooled)
 }
 
 // interfaces are the network interfaces of the machine; none: those of the template, whatever they are.
 func (m *made) interfaces() []api.Network {
-	if m.Template != nil {
-		return m.Template.Network
-	}
 	var all []api.Network
+	if m.Template != nil {
+		all = slices.Clone(m.Template.Network)
+	}
 	for _, n := range m.Interfaces {
 		all = append(all, n.Network)
 	}
-	return all
+	return m.withGateways(all)
 }
 
 // inheritedBy notes what a machine has of a template that people made: its interfaces, if the machine's first-boot data or addresses depend on them.
@@ -91,7 +87,7 @@ func (p *CloudProvider) inheritedBy(ctx context.Context, r *Region, class *api.P
 	}
 	m.SMBIOS = g.Config.Options["smbios1"]
 	m.inherits(g.Config)
-	if o := class.Spec.MetadataOptions; (o == nil || o.Type != api.MetadataCDROM) && !m.pooled() {
+	if !isDrive(class) && !m.pooled() {
 		m.Interfaces, m.Search = nil, nil
 	}
 	return nil
@@ -100,27 +96,35 @@ func (p *CloudProvider) inheritedBy(ctx context.Context, r *Region, class *api.P
 // sample is what a machine of a class could be made from, to check first-boot data by; known: its interfaces are those of the template.
 func (p *CloudProvider) sample(ctx context.Context, class *api.ProxmoxNodeClass, t source) (m made, known bool) {
 	m = made{Region: "region", Zone: "zone", UUID: "00000000-0000-0000-0000-000000000000"}
-	if managed, ok := t.(*api.ProxmoxTemplate); ok {
+	managed, ok := t.(*api.ProxmoxTemplate)
+	if ok {
 		m.Template = &managed.Spec // templates may name its interfaces
-		return m, true
+	} else {
+		m.Interfaces = []inherited{{Network: api.Network{Name: "net0", Bridge: "vmbr0"}}} // if it can't be read now
 	}
-	m.Interfaces = []inherited{{Network: api.Network{Name: "net0", Bridge: "vmbr0"}}} // if it can't be read now
 	if t == nil {
 		return m, false
 	}
-	for _, z := range statusOf(t).Zones {
-		region, rest, _ := strings.Cut(z, "/")
-		node, _, _ := strings.Cut(rest, "/")
+	for _, z := range nodesOf(statusOf(t).Zones) {
+		region, node, _ := strings.Cut(z, "/")
 		r, err := p.regions.Get(region)
 		if err != nil {
 			continue
 		}
-		m.VMID = templateIn(statusOf(t).Zones, region, node)
-		if err := p.inheritedBy(ctx, r, class, &m); err == nil {
-			return m, true
+		one := m
+		one.Zone, one.VMID = node, templateIn(statusOf(t).Zones, region, node)
+		if !ok {
+			err = p.inheritedBy(ctx, r, class, &one)
+		}
+		if err == nil {
+			err = p.hostedBy(ctx, r, &one)
+		}
+		if err == nil {
+			one.Zone = m.Zone
+			return one, true
 		}
 	}
-	return m, false
+	return m, ok
 }
 
 // withOptions gives the interfaces of a machine what they have of the template and no field says.

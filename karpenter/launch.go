@@ -36,11 +36,14 @@ func (p *CloudProvider) launch(ctx context.Context, claim *v1.NodeClaim, class *
 	}
 	owner := p.ownerOf(claim)
 	if was := asMade(claim); was != nil { // it was begun earlier
-		what.UUID, what.SMBIOS, what.Interfaces, what.Search = was.UUID, was.SMBIOS, was.Interfaces, was.Search
+		what.UUID, what.SMBIOS, what.Interfaces, what.Search, what.Hosts, what.Taken = was.UUID, was.SMBIOS, was.Interfaces, was.Search, was.Hosts, was.Taken
 	} else {
 		what.UUID = uuidOf(owner)
 		if what.Template == nil {
 			err = p.inheritedBy(ctx, r, class, &what)
+		}
+		if err == nil && (what.pooled() || isDrive(class)) {
+			err = p.hostedBy(ctx, r, &what)
 		}
 	}
 	if err != nil {
@@ -97,7 +100,7 @@ func (p *CloudProvider) put(ctx context.Context, r *Region, claim *v1.NodeClaim,
 		if what.VMID == 0 {
 			image = nil
 		}
-		if err := p.putTemplate(ctx, r, what.Source); err != nil {
+		if err := p.putTemplate(ctx, r, what); err != nil {
 			return err
 		}
 	}
@@ -111,7 +114,8 @@ func (p *CloudProvider) put(ctx context.Context, r *Region, claim *v1.NodeClaim,
 
 // putTemplate declares the image of a ProxmoxTemplate as it is wanted now, if its own controller hasn't done so yet. What a machine was begun from
 // earlier would take the template back, and bring back one that is being deleted.
-func (p *CloudProvider) putTemplate(ctx context.Context, r *Region, ref api.InstanceTemplateRef) error {
+func (p *CloudProvider) putTemplate(ctx context.Context, r *Region, what made) error {
+	ref := what.Source
 	t, err := readTemplate(ctx, p.client, ref)
 	if err != nil {
 		return err
@@ -124,6 +128,8 @@ func (p *CloudProvider) putTemplate(ctx context.Context, r *Region, ref api.Inst
 	switch {
 	case err != nil:
 		return err
+	case why != "" && what.VMID != 0: // it is made from a former one
+		return nil
 	case why != "":
 		return wrongInput(errors.New(why))
 	case r.Site.Wants(img.Owner):
@@ -208,7 +214,9 @@ func (p *CloudProvider) made(ctx context.Context, class *api.ProxmoxNodeClass, a
 	}
 	if managed, ok := t.(*api.ProxmoxTemplate); ok {
 		m.Template = managed.Spec.DeepCopy()
-		m.Image, m.VMID = p.version(managed, m)
+		if m.Image, m.VMID, err = p.version(ctx, managed, m); err != nil {
+			return made{}, err
+		}
 	} else if m.VMID == 0 {
 		return made{}, fmt.Errorf("%s %s has no template that zone %s reaches", m.Source.Kind, m.Source.Name, at.zone)
 	}
@@ -217,18 +225,22 @@ func (p *CloudProvider) made(ctx context.Context, class *api.ProxmoxNodeClass, a
 
 // version is the image of a ProxmoxTemplate that a machine is made from: the one that is wanted, or the former one, by its VMID, where the former is all that there
 // is yet.
-func (p *CloudProvider) version(t *api.ProxmoxTemplate, m made) (image string, vmid int) {
+func (p *CloudProvider) version(ctx context.Context, t *api.ProxmoxTemplate, m made) (image string, vmid int, err error) {
 	r, err := p.regions.Get(m.Region)
 	if err != nil {
-		return m.Image, 0
+		return "", 0, err
 	}
-	img, _ := r.Cluster.Image(*imageOf(model.Owner{Door: Door, Set: p.set}, t.Name, &t.Spec)) // its own controller says what is wrong with it
+	img, why, err := wantedImage(ctx, r, model.Owner{Door: Door, Set: p.set}, t.Name, &t.Spec)
+	if err != nil {
+		return "", 0, err
+	}
 	out, _ := outcomeOf(r, img.Owner)
-	if slices.ContainsFunc(out.Templates, func(one model.Template) bool { return one.Node == m.Zone }) {
-		return img.Version(), 0
+	switch {
+	case why != "": // it can't be made, as its own controller says
+	case slices.ContainsFunc(out.Templates, func(one model.Template) bool { return one.Node == m.Zone }):
+		return img.Version(), 0, nil
+	case t.StatusConditions().Get("Ready").IsTrue() || t.Status.ImageID == img.Version():
+		return m.Image, 0, nil
 	}
-	if t.StatusConditions().Get("Ready").IsTrue() || t.Status.ImageID == img.Version() {
-		return m.Image, 0
-	}
-	return t.Status.ImageID, templateIn(t.Status.Zones, m.Region, m.Zone)
+	return t.Status.ImageID, templateIn(t.Status.Zones, m.Region, m.Zone), nil
 }

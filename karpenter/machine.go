@@ -36,6 +36,9 @@ type made struct {
 	Interfaces []inherited `json:"interfaces,omitempty"`
 	Search     []string    `json:"search,omitempty"`
 	SMBIOS     string      `json:"smbios,omitempty"`
+	// Hosts are what the Proxmox node itself has on the bridges of the machine, and Taken are addresses of their networks that no machine may get.
+	Hosts map[string]model.BridgeHost `json:"hosts,omitempty"`
+	Taken []string                    `json:"taken,omitempty"`
 	// UUID of the machine in its firmware; empty: the machine was begun before it was chosen here.
 	UUID string `json:"uuid,omitempty"`
 }
@@ -93,8 +96,8 @@ func (m made) machine(owner model.Owner, cluster spec.Cluster, at inPlace) (spec
 	out.Source = spec.Source{Copy: true}
 	if m.Template == nil {
 		out.Source.Template = strconv.Itoa(m.VMID)
-		for i, n := range m.Interfaces {
-			out.Networks = append(out.Networks, network(i, n.Network, &cluster))
+		for i, n := range m.interfaces() {
+			out.Networks = append(out.Networks, network(i, n, m.Taken, &cluster))
 		}
 	} else {
 		m.hardware(&out, &cluster)
@@ -170,8 +173,8 @@ func (m made) hardware(out *spec.Machine, cluster *spec.Cluster) {
 		out.PCIMappings = append(out.PCIMappings, spec.PCIMapping{Name: d.Mapping, MDev: d.MDev, PCIe: d.PCIe != nil && *d.PCIe, PrimaryGPU: d.XVGA != nil && *d.XVGA})
 	}
 	cluster.Networks = maps.Clone(cluster.Networks)
-	for i, n := range t.Network {
-		out.Networks = append(out.Networks, network(i, n, cluster))
+	for i, n := range m.interfaces() {
+		out.Networks = append(out.Networks, network(i, n, m.Taken, cluster))
 	}
 	out.Source.Image = imageOf(out.Owner, m.Source.Name, t)
 }

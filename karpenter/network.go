@@ -11,8 +11,8 @@ import (
 	"github.com/proxplane/proxplane/spec"
 )
 
-// network is an interface of a template. Where it has addresses, these are a pool of the cluster.
-func network(i int, n api.Network, cluster *spec.Cluster) spec.Network {
+// network is an interface of a template. Where it has addresses, these are a pool of the cluster, without those that are taken and those of its gateways.
+func network(i int, n api.Network, taken []string, cluster *spec.Cluster) spec.Network {
 	name := n.Name
 	if name == "" {
 		name = "net" + strconv.Itoa(i)
@@ -31,6 +31,7 @@ func network(i int, n api.Network, cluster *spec.Cluster) spec.Network {
 	}{{n.Address4, &pool.Prefix}, {n.Address6, &pool.Prefix6}} {
 		if r, prefix, ok := addresses(a.text); ok {
 			pool.Ranges, *a.prefix = append(pool.Ranges, r), prefix
+			pool.Exclude = append(pool.Exclude, among(r, append([]string{n.Gateway4, n.Gateway6}, taken...))...)
 		}
 	}
 	no, yes := false, true

@@ -85,7 +85,7 @@ func TestNetworkConfigHasTheInterfacesOfATemplateThatPeopleMade(t *testing.T) {
 			t.Fatal(err)
 		}
 		first, second := got.Network.Ethernets["eth0"], got.Network.Ethernets["eth1"]
-		if !first.DHCP4 || first.MTU != 1500 || second.DHCP4 || len(second.Addresses) != 1 || !strings.HasPrefix(second.Addresses[0], "10.9.0.") || second.MTU != 0 {
+		if !first.DHCP4 || first.MTU != 1500 || second.DHCP4 || len(second.Addresses) != 1 || !strings.HasPrefix(second.Addresses[0], "10.9.0.") || second.MTU != 1500 {
 			t.Errorf("it has %+v", got)
 		}
 		for slot, mac := range map[string]string{"net0": first.Match["macaddress"], "net1": second.Match["macaddress"]} {

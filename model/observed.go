@@ -45,6 +45,8 @@ type Observed struct {
 	// Bridges are the bridges of each node that was asked; nil: the node doesn't report
 	// them.
 	Bridges map[string]map[string]bool
+	// Hosts are what bridges of nodes have themselves, by node and bridge. It is read with Bridges.
+	Hosts map[string]map[string]BridgeHost
 	// Mappings are the device mappings, by kind ("pci"), of each kind that was read; nil: Proxmox
 	// doesn't report them.
 	Mappings map[string]map[string]bool
@@ -121,6 +123,15 @@ type Node struct {
 	// Maintenance means that the HA manager has the node in maintenance: it takes guests away from
 	// there and brings none.
 	Maintenance bool
+}
+
+// BridgeHost is what a Proxmox node itself has on one of its bridges.
+type BridgeHost struct {
+	Address  string `json:"address,omitempty"` // with the length of the prefix: 192.168.1.2/24
+	Address6 string `json:"address6,omitempty"`
+	Gateway  string `json:"gateway,omitempty"`
+	Gateway6 string `json:"gateway6,omitempty"`
+	MTU      int    `json:"mtu,omitempty"`
 }
 
 // HALimit is an HA group or rule: the nodes for guests, or that guests are kept apart.

@@ -25,7 +25,7 @@ const factsAge = 5 * time.Minute
 // forgetFacts drops facts that are too old for a list.
 func (o *Observer) forgetFacts(at time.Time) {
 	if at.Sub(o.factsAt) > factsAge {
-		o.have.Bridges, o.have.Mappings, o.have.Devices, o.have.Rights, o.have.Held, o.have.URLs, o.have.Firewall, o.have.FirewallOff, o.rooms = nil, nil, nil, nil, nil, nil, nil, nil, nil
+		o.have.Bridges, o.have.Hosts, o.have.Mappings, o.have.Devices, o.have.Rights, o.have.Held, o.have.URLs, o.have.Firewall, o.have.FirewallOff, o.rooms = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 		o.factsAt = at
 	}
 }
@@ -70,8 +70,21 @@ func (o *Observer) Bridges(ctx context.Context, node string) error {
 	names := namesOf(list, err, func(i pve.Interface) string { return i.Name })
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.have.Bridges = keep(o.have.Bridges, node, names)
+	o.have.Bridges, o.have.Hosts = keep(o.have.Bridges, node, names), keep(o.have.Hosts, node, hostsOf(list))
 	return nil
+}
+
+// hostsOf are what a node has on its bridges itself.
+func hostsOf(list []pve.Interface) map[string]model.BridgeHost {
+	const ethernet = 1500 // what an interface has that says no MTU
+	hosts := map[string]model.BridgeHost{}
+	for _, i := range list {
+		if !i.Active {
+			continue
+		}
+		hosts[i.Name] = model.BridgeHost{Address: i.CIDR, Address6: i.CIDR6, Gateway: i.Gateway, Gateway6: i.Gateway6, MTU: cmp.Or(i.MTU, ethernet)}
+	}
+	return hosts
 }
 
 // mapping is one of the resource mappings of a cluster.

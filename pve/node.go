@@ -73,6 +73,7 @@ type Interface struct {
 	CIDR6       string   `json:"cidr6"`
 	Address     string   `json:"address"`
 	Gateway     string   `json:"gateway"`
+	Gateway6    string   `json:"gateway6"`
 	MTU         int      `json:"mtu"`
 	BridgePorts []string `json:"bridge_ports"`
 	VLANAware   bool     `json:"bridge_vlan_aware"`
