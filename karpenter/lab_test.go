@@ -117,19 +117,24 @@ func class(kind string) *api.ProxmoxNodeClass {
 // settle reconciles templates and classes until nothing changes any more.
 func (l *lab) settle() {
 	l.t.Helper()
-	name := reconcile.Request{NamespacedName: types.NamespacedName{Name: "default"}}
 	for range 60 {
-		for _, r := range []reconcile.Reconciler{
-			&templates{client: l.client, regions: l.regions, set: l.set, events: l.events}, &unmanaged{client: l.client, regions: l.regions, events: l.events}, &classes{client: l.client, provider: l.CloudProvider},
-		} {
-			if _, err := r.Reconcile(l.t.Context(), name); err != nil {
-				l.t.Fatal(err)
-			}
-		}
+		l.reconciled()
 		if l.class().StatusConditions().Get("Ready").IsTrue() {
 			return
 		}
 		time.Sleep(10 * time.Second) // virtual
+	}
+}
+
+// reconciled reconciles them once.
+func (l *lab) reconciled() {
+	l.t.Helper()
+	for _, r := range []reconcile.Reconciler{
+		&templates{client: l.client, regions: l.regions, set: l.set, events: l.events}, &unmanaged{client: l.client, regions: l.regions, events: l.events}, &classes{client: l.client, provider: l.CloudProvider},
+	} {
+		if _, err := r.Reconcile(l.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Name: "default"}}); err != nil {
+			l.t.Fatal(err)
+		}
 	}
 }
 

@@ -35,6 +35,9 @@ func (c *classes) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 	if class.DeletionTimestamp != nil {
 		return c.finish(ctx, &class)
 	}
+	if c.provider.regions.isUnread() {
+		return reconcile.Result{RequeueAfter: lookAtOnce}, nil
+	}
 	before := class.DeepCopy()
 	changed := controllerutil.AddFinalizer(&class, api.TerminationFinalizer)
 	if class.Annotations == nil {
@@ -92,8 +95,12 @@ func (c *classes) look(ctx context.Context, class *api.ProxmoxNodeClass) error {
 	case t.GetDeletionTimestamp() != nil:
 		conditions.SetFalse(api.ConditionInstanceTemplateReady, "Deleting", fmt.Sprintf("%s %s is being deleted: name another one in spec.instanceTemplateRef", ref.Kind, ref.Name))
 	case !t.StatusConditions().Get("Ready").IsTrue():
-		why := t.StatusConditions().Get(api.ConditionTemplateReady).Message
-		if zones = statusOf(t).Zones; len(zones) > 0 {
+		is := t.StatusConditions().Get(api.ConditionTemplateReady)
+		why := is.Message
+		if zones = statusOf(t).Zones; is.Reason == reasonInvalid {
+			zones = nil
+		}
+		if len(zones) > 0 {
 			conditions.SetTrueWithReason(api.ConditionInstanceTemplateReady, "InPart", fmt.Sprintf("nodes are made from what %d zones have; %s %s isn't ready: %s", len(zones), ref.Kind, ref.Name, why))
 		} else {
 			conditions.SetFalse(api.ConditionInstanceTemplateReady, "NotReady", fmt.Sprintf("%s %s isn't ready: %s", ref.Kind, ref.Name, why))

@@ -68,6 +68,13 @@ func newRegions(sites *site.Sites, set string, proxmox http.RoundTripper, log *s
 // errUnread says that it isn't known yet which regions there are.
 var errUnread = errors.New("the regions weren't read yet")
 
+// isUnread reports whether it isn't known yet which regions there are: nothing is decided about objects until then.
+func (r *Regions) isUnread() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.read
+}
+
 // Get finds a region. The error says what to do.
 func (r *Regions) Get(name string) (*Region, error) {
 	r.mu.Lock()

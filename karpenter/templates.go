@@ -22,11 +22,14 @@ import (
 	"github.com/proxplane/proxplane/engine"
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/site"
+	"github.com/proxplane/proxplane/spec"
 	"github.com/proxplane/proxplane/status"
 )
 
-// How soon objects are looked at again: those that wait for something, and those that are as they should be.
+// How soon objects are looked at again: all before the regions were read, those that wait for something, and those that are as they should be.
 const (
+	lookAtOnce = time.Second
+
 	lookSoon = 10 * time.Second
 	lookLate = 5 * time.Minute
 )
@@ -44,6 +47,9 @@ func (c *templates) Reconcile(ctx context.Context, r reconcile.Request) (reconci
 	var t api.ProxmoxTemplate
 	if err := c.client.Get(ctx, r.NamespacedName, &t); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if c.regions.isUnread() {
+		return reconcile.Result{RequeueAfter: lookAtOnce}, nil
 	}
 	owner := imageOf(model.Owner{Door: Door, Set: c.set}, t.Name, &t.Spec).Owner
 	if t.DeletionTimestamp != nil {
@@ -69,8 +75,8 @@ func (c *templates) look(ctx context.Context, t *api.ProxmoxTemplate, owner mode
 	if err == nil {
 		err = wrongTemplate(t)
 	}
-	if err != nil {
-		settle(t, nil, "", "Invalid", err.Error())
+	if err != nil { // what was made before is there
+		settle(t, t.Status.Zones, t.Status.ImageID, reasonInvalid, err.Error())
 		return lookSoon
 	}
 	var zones, waits, away []string
@@ -85,6 +91,10 @@ func (c *templates) look(ctx context.Context, t *api.ProxmoxTemplate, owner mode
 			waits = append(waits, "region "+r.Name+": "+wait)
 		}
 	}
+	leaving, err := c.leave(ctx, t, owner, regions)
+	if err != nil {
+		leaving = append(leaving, err.Error())
+	}
 	switch {
 	case len(waits) > 0, len(away) > 0 && len(zones) == 0:
 		image := t.Status.ImageID
@@ -98,8 +108,15 @@ func (c *templates) look(ctx context.Context, t *api.ProxmoxTemplate, owner mode
 		return lookSoon
 	}
 	settle(t, zones, version, "", "")
+	if len(leaving) > 0 {
+		t.StatusConditions().SetTrueWithReason(api.ConditionTemplateReady, "Leaving", "templates in regions that it was for before aren't gone yet: "+strings.Join(leaving, "; "))
+		return lookSoon
+	}
 	return lookLate
 }
+
+// reasonInvalid is the reason of conditions of what no machine can be made from.
+const reasonInvalid = "Invalid"
 
 // within are those of some zones that are in a region.
 func within(zones []string, region string) []string {
@@ -127,8 +144,11 @@ func wantedImage(ctx context.Context, r *Region, owner model.Owner, name string,
 // be asked.
 func (c *templates) inRegion(ctx context.Context, r *Region, t *api.ProxmoxTemplate, owner model.Owner) (zones []string, version, wait string, err error) {
 	img, why, err := wantedImage(ctx, r, owner, t.Name, &t.Spec)
-	if err != nil || why != "" {
-		return nil, "", why, err
+	switch {
+	case err != nil:
+		return nil, "", "", err
+	case why != "":
+		return formerZones(ctx, r, t.Status.Zones, nil), "", why, nil
 	}
 	if err := r.Site.PutImage(owner, img); err != nil {
 		return nil, "", err.Error(), nil //nolint:nilerr // what is wrong with it is told as what it waits for
@@ -190,49 +210,17 @@ func templateOptions(t *api.TemplateSpec) map[string]string {
 	return all
 }
 
-// wrongTemplate says what no region can make of a template.
+// wrongTemplate says why no machine can be made of a template, wherever and of whichever image.
 func wrongTemplate(t *api.ProxmoxTemplate) error {
 	for i, n := range t.Spec.Network {
 		if text := wrongNetwork(i, n); text != "" {
 			return errors.New(text)
 		}
 	}
-	m := made{Region: "region", Zone: "zone", Size: "any", CPUs: 1, Memory: 1 << 30, Source: api.InstanceTemplateRef{Kind: api.KindTemplate, Name: t.Name}, Template: &t.Spec}
+	m := made{Region: "region", Zone: "zone", Size: "any", CPUs: 1, Memory: 1 << 30, Source: api.InstanceTemplateRef{Kind: api.KindTemplate, Name: t.Name}, Template: &t.Spec, VMID: spec.MinVMID}
 	one, cluster := m.machine(model.Owner{Door: Door, Key: model.Key{Kind: kindNodeClaim, Name: "node"}}, noCluster, inPlace{})
 	_, _, err := m.translate(one, cluster)
 	return err
-}
-
-// remove has the images of a template go, and then the object.
-func (c *templates) remove(ctx context.Context, t *api.ProxmoxTemplate, owner model.Owner) (reconcile.Result, error) {
-	regions, err := c.regions.Meant(t.Spec.Region)
-	if errors.Is(err, errUnread) {
-		return reconcile.Result{RequeueAfter: lookSoon}, nil
-	}
-	var waits []string
-	for _, r := range regions {
-		img, _ := r.Cluster.Image(*imageOf(owner, t.Name, &t.Spec))
-		img.Deleted = true
-		if is, known := outcomeOf(r, owner); known && is.State == engine.StateGone {
-			continue
-		}
-		if err := r.Site.PutImage(owner, img); err != nil {
-			return reconcile.Result{}, err
-		}
-		ctx, cancel := context.WithTimeout(ctx, lookSoon)
-		out, err := r.Site.Await(ctx, owner, site.Gone)
-		cancel()
-		if err != nil && !errors.Is(err, site.ErrNotWanted) {
-			waits = append(waits, "region "+r.Name+": "+textOf(out))
-		}
-	}
-	if len(waits) > 0 {
-		before := t.DeepCopy()
-		settle(t, t.Status.Zones, t.Status.ImageID, "Deleting", strings.Join(waits, "; "))
-		return reconcile.Result{RequeueAfter: lookSoon}, c.client.Status().Patch(ctx, t, client.MergeFrom(before))
-	}
-	controllerutil.RemoveFinalizer(t, api.TerminationFinalizer)
-	return reconcile.Result{}, client.IgnoreNotFound(c.client.Update(ctx, t))
 }
 
 // outcomeOf returns the latest outcome of an object of a region; false: none is known yet.

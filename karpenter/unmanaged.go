@@ -32,6 +32,9 @@ func (c *unmanaged) Reconcile(ctx context.Context, r reconcile.Request) (reconci
 	if t.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil
 	}
+	if c.regions.isUnread() {
+		return reconcile.Result{RequeueAfter: lookAtOnce}, nil
+	}
 	before := t.DeepCopy()
 	again := c.look(ctx, &t)
 	if equality.Semantic.DeepEqual(before.Status, t.Status) {
@@ -47,7 +50,7 @@ const lookUnmanaged = time.Minute
 func (c *unmanaged) look(ctx context.Context, t *api.ProxmoxUnmanagedTemplate) time.Duration {
 	regions, err := c.regions.Meant(t.Spec.Region)
 	if err != nil {
-		settle(t, nil, "", "Invalid", err.Error())
+		settle(t, nil, "", reasonInvalid, err.Error())
 		return lookSoon
 	}
 	var zones, away []string
