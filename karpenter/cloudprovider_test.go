@@ -127,7 +127,11 @@ func TestAForeignMachineIsNeitherListedNorDeleted(t *testing.T) {
 		c := l.create(l.claim("node-1"))
 		l.initialized(c)
 		id := vmidOf(t, c)
-		l.sim.Do(func(s *pvesim.State) { s.VMs[id].Conf["description"] = "mine"; s.VMs[id].Conf["tags"] = "mine" })
+		l.sim.Do(func(s *pvesim.State) { // as somebody's own VM has it
+			for key, value := range map[string]string{"description": "mine", "tags": "mine", "name": "mine", "smbios1": "uuid=e536baad-cf78-4543-9034-60295eed2b22"} {
+				s.VMs[id].Conf[key] = value
+			}
+		})
 		time.Sleep(time.Minute)
 		l.regions.all["lab"].Site.Look()
 		time.Sleep(time.Minute)

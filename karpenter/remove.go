@@ -8,11 +8,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve/prop"
 	"github.com/proxplane/proxplane/site"
 )
 
@@ -30,12 +32,12 @@ func (p *CloudProvider) Delete(ctx context.Context, claim *v1.NodeClaim) error {
 	m, err := r.Site.Read(ctx, owner)
 	switch {
 	case errors.Is(err, site.ErrNotFound):
-		foreign, err := p.foreign(ctx, r, claim, vmid)
+		proof, err := p.proof(ctx, r, claim, vmid)
 		if err != nil {
 			return err
 		}
-		if foreign {
-			err = notOurs(claim, vmid)
+		if proof == unproven {
+			err = p.notOurs(ctx, r, claim, vmid)
 			p.events.say(claim, corev1.EventTypeWarning, eventNotRemoved, "Delete", "%v", err)
 			return err
 		}
@@ -74,29 +76,64 @@ func (p *CloudProvider) removes(owner model.Owner, region string) (before bool) 
 	return before
 }
 
-// foreign reports whether the machine of a NodeClaim is there and not provably ours: one that another provider made, before this one took over, or one of
-// ours whose notes somebody has overwritten. A machine of ours that somebody else's has the VMID of is gone.
-func (p *CloudProvider) foreign(ctx context.Context, r *Region, claim *v1.NodeClaim, vmid int) (bool, error) {
-	there := false
+// proof is what proves that a VM is the machine of a NodeClaim.
+type proof int
+
+const (
+	isGone   proof = iota // there is no VM, or it is somebody else's
+	unproven              // it is the machine, and nothing proves that it is ours
+	proven
+)
+
+// proof finds out whether the machine of a NodeClaim is there. Not provably ours are those that another provider made, before this one took over, those whose
+// notes somebody has overwritten, and those that were made under another cluster name.
+func (p *CloudProvider) proof(ctx context.Context, r *Region, claim *v1.NodeClaim, vmid int) (proof, error) {
+	was, there := asMade(claim), false
 	err := r.Site.View(ctx, func(have *model.Observed) {
 		switch g := have.Guests[vmid]; {
-		case g == nil || g.Template:
-		case asMade(claim) == nil:
+		case g == nil || g.Template || g.Container:
+		case was == nil:
 			there = g.Name == claim.Name
 		default:
-			id, _, tagged := model.ParseStateTag(g.Tags)
-			there = tagged && id == p.ownerOf(claim).ID() && g.Config != nil && g.Config.Marker == nil
+			there = true
 		}
 	})
-	return there, err
+	switch {
+	case err != nil || !there:
+		return isGone, err
+	case was == nil:
+		return unproven, nil
+	}
+	g, err := r.Site.Observer().Known(ctx, vmid)
+	if err != nil || g == nil || g.Config == nil {
+		return isGone, err
+	}
+	if m := g.Config.Marker; m != nil {
+		switch {
+		case m.Owner == p.ownerOf(claim):
+			return proven, nil
+		case m.Owner.Door == Door && m.Owner.UID == string(claim.UID):
+			return unproven, nil
+		}
+		return isGone, nil
+	}
+	id, _, tagged := model.ParseStateTag(g.Tags)
+	firmware, err := prop.ParseSMBIOS1(g.Config.Options["smbios1"])
+	if tagged && id == p.ownerOf(claim).ID() || err == nil && was.UUID != "" && firmware.UUID == was.UUID {
+		return unproven, nil
+	}
+	return isGone, nil
 }
 
 // notOurs says why the machine of a NodeClaim isn't destroyed, and what to do.
-func notOurs(claim *v1.NodeClaim, vmid int) error {
-	if asMade(claim) != nil {
-		return fmt.Errorf("the notes of VM %d of NodeClaim %s don't prove any more that proxplane made it, since somebody has overwritten them: write back what they were, or drain the node and destroy the VM in Proxmox; the NodeClaim goes then", vmid, claim.Name)
+func (p *CloudProvider) notOurs(ctx context.Context, r *Region, claim *v1.NodeClaim, vmid int) error {
+	if asMade(claim) == nil {
+		return fmt.Errorf("VM %d of NodeClaim %s wasn't made by proxplane, which destroys nothing that it can't prove to be its own: drain the node and destroy the VM in Proxmox; the NodeClaim goes then", vmid, claim.Name)
 	}
-	return fmt.Errorf("VM %d of NodeClaim %s wasn't made by proxplane, which destroys nothing that it can't prove to be its own: drain the node and destroy the VM in Proxmox; the NodeClaim goes then", vmid, claim.Name)
+	if owner, err := r.Site.Owner(ctx, vmid); err == nil && owner.Set != p.set {
+		return fmt.Errorf("VM %d of NodeClaim %s was made when this Kubernetes was called %s, and it is called %s now: give it that name again (clusterName in the chart, --cluster-name), or drain the node and destroy the VM in Proxmox; the NodeClaim goes then", vmid, claim.Name, owner.Set, p.set)
+	}
+	return fmt.Errorf("the notes of VM %d of NodeClaim %s don't prove any more that proxplane made it, since somebody has overwritten them: write back what they were, or drain the node and destroy the VM in Proxmox; the NodeClaim goes then", vmid, claim.Name)
 }
 
 // Get finds a machine by its provider ID: one of ours, or one that a NodeClaim has and that isn't provably ours. Karpenter removes Nodes
@@ -124,7 +161,7 @@ func (p *CloudProvider) Get(ctx context.Context, id string) (*v1.NodeClaim, erro
 			return p.unread(ctx, id, err)
 		}
 	}
-	others, err := p.unlisted(ctx, map[string]*Region{region: r})
+	others, err := p.unlisted(ctx, map[string]*Region{region: r}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +197,7 @@ func (p *CloudProvider) List(ctx context.Context) ([]*v1.NodeClaim, error) {
 		return nil, err
 	}
 	var all []*v1.NodeClaim
-	asked := map[string]*Region{}
+	asked, listed := map[string]*Region{}, sets.New[string]()
 	for _, r := range regions {
 		machines, err := r.Site.List(ctx, Door, p.set)
 		switch {
@@ -171,16 +208,18 @@ func (p *CloudProvider) List(ctx context.Context) ([]*v1.NodeClaim, error) {
 		}
 		asked[r.Name] = r
 		for _, m := range machines {
-			all = append(all, p.seen(r, m))
+			is := p.seen(r, m)
+			all = append(all, is)
+			listed.Insert(is.Status.ProviderID)
 		}
 	}
-	others, err := p.unlisted(ctx, asked)
+	others, err := p.unlisted(ctx, asked, listed)
 	return append(all, others...), err
 }
 
 // unlisted are the NodeClaims whose machines no list shows though they may be there: those in regions that weren't asked,
-// those that another provider made, and those whose notes were overwritten.
-func (p *CloudProvider) unlisted(ctx context.Context, asked map[string]*Region) ([]*v1.NodeClaim, error) {
+// those that another provider made, and those whose notes or tags were overwritten.
+func (p *CloudProvider) unlisted(ctx context.Context, asked map[string]*Region, listed sets.Set[string]) ([]*v1.NodeClaim, error) {
 	var claims v1.NodeClaimList
 	if err := p.client.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list NodeClaims: %w", err)
@@ -189,7 +228,7 @@ func (p *CloudProvider) unlisted(ctx context.Context, asked map[string]*Region) 
 	for i := range claims.Items {
 		c := &claims.Items[i]
 		region, vmid, err := ParseProviderID(c.Status.ProviderID)
-		if err != nil {
+		if err != nil || listed.Has(c.Status.ProviderID) {
 			continue
 		}
 		r := asked[region]
@@ -197,7 +236,7 @@ func (p *CloudProvider) unlisted(ctx context.Context, asked map[string]*Region) 
 			all = append(all, there(c))
 			continue
 		}
-		if is, err := p.foreign(ctx, r, c, vmid); err != nil || is {
+		if is, err := p.proof(ctx, r, c, vmid); err != nil || is != isGone {
 			all = append(all, there(c))
 		}
 	}
