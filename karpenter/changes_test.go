@@ -422,3 +422,49 @@ func TestAMachineThatCantBeReadCountsAsExisting(t *testing.T) {
 		}
 	})
 }
+
+// A mistake in the file of instance types is refused at the start, rather than sizes that no NodePool gets.
+func TestMistakesInInstanceTypesAreRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		`[]`:                              "there is none",
+		`{}`:                              "cannot unmarshal",
+		`[{"name": "a", "capacity": {}}]`: "a: capacity.cpu has to be 1 or more",
+		`[{"name": "a", "capacity": {"cpu": "1", "memory": "1"}}]`:                                                             "a: capacity.memory has to be 256Mi or more",
+		`[{"capacity": {"cpu": "1", "memory": "1Gi"}}]`:                                                                        "entry 0 has no name",
+		`[{"name": "my size", "capacity": {"cpu": "1", "memory": "1Gi"}}]`:                                                     "my size: the name has to be one that a label can have",
+		`[{"name": "a", "capacity": {"cpu": "1", "memory": "1Gi"}, "capacitytype": "ondemand"}]`:                               `a: capacitytype has to be on-demand or spot, have "ondemand"`,
+		`[{"name": "a", "capacity": {"cpu": "1", "memory": "1Gi"}, "price": -1}]`:                                              "a: the price is negative",
+		`[{"name": "a", "capacity": {"cpu": "1", "memory": "1Gi"}}, {"name": "a", "capacity": {"cpu": "1", "memory": "1Gi"}}]`: "a is there twice",
+	} {
+		if _, err := parseSizes([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+// Of two sizes with the same CPUs and memory, a machine keeps the one that it was made with; memory is what Proxmox can have.
+func TestAMachineKeepsItsSize(t *testing.T) {
+	inLab(t, labWorld(), talos(), func(t *testing.T, l *lab) {
+		var err error
+		if l.sizes, err = parseSizes([]byte(`[{"name": "a.1", "capacity": {"cpu": "2", "memory": "4G"}}, {"name": "b.1", "capacity": {"cpu": "2", "memory": "4G"}, "price": 9}]`)); err != nil {
+			t.Fatal(err)
+		}
+		l.settle()
+		c := l.claim("node-1")
+		made, err := l.Create(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.client.Get(t.Context(), request(c.Name).NamespacedName, c); err != nil { // where it is made was written down
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		again, err := l.Create(t.Context(), c)
+		if err != nil || again.Labels[corev1.LabelInstanceTypeStable] != "a.1" || made.Labels[corev1.LabelInstanceTypeStable] != "a.1" {
+			t.Fatalf("it is %v, and was %v: %v", again, made.Labels, err)
+		}
+		if memory := again.Status.Capacity.Memory(); l.config(vmidOf(t, again))["memory"] != "3814" || memory.Value() != 3814<<20 {
+			t.Errorf("the machine has %s, and the node %v", l.config(vmidOf(t, again))["memory"], memory)
+		}
+	})
+}

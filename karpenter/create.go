@@ -222,7 +222,8 @@ func (p *CloudProvider) begun(ctx context.Context, claim *v1.NodeClaim, class *a
 	if err != nil {
 		return place{}, false, err
 	}
-	if was := asMade(claim); was != nil { // first where it was to be: several regions may be one Proxmox
+	was := asMade(claim)
+	if was != nil { // first where it was to be: several regions may be one Proxmox
 		if i := slices.Index(names, was.Region); i > 0 {
 			names[0], names[i] = names[i], names[0]
 		}
@@ -244,7 +245,7 @@ func (p *CloudProvider) begun(ctx context.Context, claim *v1.NodeClaim, class *a
 			at.pin = pinOf(m.Guest.Config)
 		}
 		for _, s := range p.sizes {
-			if s.is(m.Guest.Config) {
+			if s.is(m.Guest.Config) && (at.size.Name == "" || was != nil && s.Name == was.Size) {
 				at.size = s.in(class)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 )
@@ -110,8 +111,13 @@ func parseSizes(text []byte) ([]Size, error) {
 			return nil, fmt.Errorf("%s: capacity.memory has to be 256Mi or more", s.Name)
 		case s.Price != nil && *s.Price < 0:
 			return nil, fmt.Errorf("%s: the price is negative", s.Name)
+		case len(validation.IsValidLabelValue(s.Name)) > 0:
+			return nil, fmt.Errorf("%s: the name has to be one that a label can have: %s", s.Name, strings.Join(validation.IsValidLabelValue(s.Name), "; "))
+		case s.CapacityType != "" && s.CapacityType != v1.CapacityTypeOnDemand && s.CapacityType != v1.CapacityTypeSpot:
+			return nil, fmt.Errorf("%s: capacitytype has to be %s or %s, have %q", s.Name, v1.CapacityTypeOnDemand, v1.CapacityTypeSpot, s.CapacityType)
 		}
 		seen[s.Name] = true
+		s.Capacity[corev1.ResourceMemory] = *resource.NewQuantity(s.memory()>>20<<20, resource.BinarySI) // Proxmox counts memory in MiB
 		if s.CapacityType == "" {
 			s.CapacityType = v1.CapacityTypeOnDemand
 		}
