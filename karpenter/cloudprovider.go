@@ -53,7 +53,8 @@ type try struct {
 	gone   bool // its NodeClaim is
 	alone  bool // it has been noted that the machine didn't become a node
 
-	removed bool // it was asked that the machine be removed
+	removed bool      // it was asked that the machine be removed
+	asked   time.Time // when that was
 }
 
 // reservation is what a machine takes that is being made, or was and isn't listed yet.

@@ -82,7 +82,7 @@ func (p *CloudProvider) choose(ctx context.Context, claim *v1.NodeClaim, class *
 	}
 	mine := p.spread(ctx, class)
 	var good []place
-	var no []string
+	no := refusals{}
 	for _, s := range p.sizes {
 		it := p.instanceType(s, class, zones)
 		if !wanted.IsCompatible(it.Requirements, scheduling.AllowUndefinedWellKnownLabels) || !resources.Fits(claim.Spec.Resources.Requests, it.Allocatable()) {
@@ -97,17 +97,18 @@ func (p *CloudProvider) choose(ctx context.Context, claim *v1.NodeClaim, class *
 				continue
 			}
 			if why := cmp.Or(z.unfit(s.in(class)), p.backoff.why(z, s.Name, class.Name)); why != "" {
-				no = append(no, fmt.Sprintf("%s for %s: %s", z, s.Name, why))
+				no[[2]string{z.String(), why}] = append(no[[2]string{z.String(), why}], s.Name)
 				continue
 			}
 			good = append(good, place{zone: z, size: s.in(class)})
 		}
 	}
 	if len(good) == 0 {
+		why := no.String()
 		if len(no) == 0 {
-			no = []string{"no instance type and zone meets its requirements"}
+			why = "no instance type and zone meets its requirements"
 		}
-		return place{}, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("no machine can be made for %s: %s", claim.Name, reasons(no)))
+		return place{}, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("no machine can be made for %s: %s", claim.Name, why))
 	}
 	packs := strategyOf(class) == api.ZoneAvailabilityFirst
 	slices.SortFunc(good, func(a, b place) int { return order(a, b, packs, mine) })

@@ -160,7 +160,7 @@ func (p *CloudProvider) giveUp(ctx context.Context, r *Region, owner model.Owner
 		size = "" // whatever its size
 	}
 	until := p.backoff.failed(at.zone, size, text)
-	err := fmt.Errorf("zone %s: %s; the zone is tried again in %s", at.zone, text, until.Sub(p.backoff.now()))
+	err := fmt.Errorf("zone %s: %s; the zone is tried again in %s", at.zone, text, p.backoff.left(until))
 	if gone := r.Site.Remove(context.WithoutCancel(ctx), owner); gone != nil {
 		err = errors.Join(err, gone)
 	}
@@ -186,7 +186,7 @@ func wrongInput(err error) error {
 func (p *CloudProvider) refuse(class *api.ProxmoxNodeClass, wrong wrongError) error {
 	text := strings.TrimSpace(wrong.Error())
 	until := p.backoff.refused(class.Name, text)
-	return cloudprovider.NewInsufficientCapacityError(fmt.Errorf("%s; machines of ProxmoxNodeClass %s are tried again in %s", text, class.Name, until.Sub(p.backoff.now())))
+	return cloudprovider.NewInsufficientCapacityError(fmt.Errorf("%s; machines of ProxmoxNodeClass %s are tried again in %s", text, class.Name, p.backoff.left(until)))
 }
 
 // made is what a machine of a class is made from in a place.

@@ -63,7 +63,7 @@ func (p *CloudProvider) notJoined(ctx context.Context, claim *v1.NodeClaim, vmid
 	}
 	text := fmt.Sprintf("VM %d of %s didn't become a node within %s: see what its first boot says (proxplane console, or /var/log/cloud-init-output.log in it), and user-data of spec.metadataOptions.templatesRef", vmid, claim.Name, joinTime)
 	until := p.backoff.unjoined(class.Name, text)
-	p.events.say(class, corev1.EventTypeWarning, eventNotJoined, "Join", "%s; the next machine of the class is made in %s", text, until.Sub(p.backoff.now()))
+	p.events.say(class, corev1.EventTypeWarning, eventNotJoined, "Join", "%s; the next machine of the class is made in %s", text, p.backoff.left(until))
 }
 
 // abandon removes what was begun for NodeClaims of a name that are gone: Karpenter tells nobody that it has deleted one that wasn't launched yet. The one

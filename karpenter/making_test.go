@@ -134,6 +134,58 @@ func TestAMachineThatFailsLaterIsReplaced(t *testing.T) {
 	})
 }
 
+// Proxmox refuses a step to this login: the zone is left alone, and one sentence says for all sizes why.
+func TestAPrivilegeThatIsMissingIsSaid(t *testing.T) {
+	inLab(t, labWorld(), talos(), func(t *testing.T, l *lab) {
+		l.settle()
+		if _, err := l.sim.AddFault(pvesim.Fault{Method: "POST", Path: "/nodes/pve1/qemu/9000/clone", Status: 403}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := l.Create(t.Context(), l.claim("node-1", zoneIs("pve1")))
+		if !cloudprovider.IsInsufficientCapacityError(err) || !strings.Contains(err.Error(), "Forbidden") || !strings.HasSuffix(err.Error(), "the zone is tried again in 1m0s") {
+			t.Errorf("got %v", err)
+		}
+		_, err = l.Create(t.Context(), l.claim("node-2", zoneIs("pve1")))
+		if !cloudprovider.IsInsufficientCapacityError(err) || strings.Count(err.Error(), "Forbidden") != 1 || !strings.Contains(err.Error(), "lab/pve1 for c1.2VCPU-4GB and 12 other sizes: ") {
+			t.Errorf("got %v", err)
+		}
+		if c := l.create(l.claim("node-3")); c.Labels["topology.kubernetes.io/zone"] != "pve2" || l.guests() != 1 {
+			t.Errorf("the next one is on %v, and there are %d machines", c.Labels, l.guests())
+		}
+	})
+}
+
+// A clone that hangs holds up its NodeClaim, which Karpenter gives up after a while: what it waits for is said, and nothing is left once the clone has ended.
+func TestACloneThatHangsIsSaid(t *testing.T) {
+	w := labWorld()
+	w.Timing.Clone = pvesim.Duration(2 * time.Hour)
+	inLab(t, w, talos(), func(t *testing.T, l *lab) {
+		recorder := events.NewFakeRecorder(10000)
+		l.events = teller{recorder}
+		l.settle()
+		c := l.begin("node-1")
+		time.Sleep(joinTime)
+		for range 60 {
+			if err := l.Delete(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		said := ""
+		for len(recorder.Events) > 0 {
+			said += <-recorder.Events + "\n"
+		}
+		if !strings.Contains(said, "Warning NotRemoved VM ") || !strings.Contains(said, "clone") {
+			t.Errorf("nobody says what it waits for: %s", said)
+		}
+		time.Sleep(2 * time.Hour)
+		l.gone(c)
+		if n := l.guests(); n != 0 {
+			t.Errorf("%d machines are left", n)
+		}
+	})
+}
+
 // Somebody else takes the VMID between the moment when it was chosen and the clone: theirs stays, and the NodeClaim, whose provider ID is theirs now,
 // is replaced.
 func TestAMachineWhoseVMIDIsTakenIsReplaced(t *testing.T) {

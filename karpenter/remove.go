@@ -44,7 +44,9 @@ func (p *CloudProvider) Delete(ctx context.Context, claim *v1.NodeClaim) error {
 		// It may be being made, by a process before this one, too: a clone under way can't be told from others' yet.
 		if asMade(claim) != nil && !claim.StatusConditions().Get(v1.ConditionTypeRegistered).IsTrue() && (!p.removes(owner, region) || r.Site.Wants(owner)) {
 			p.settled(claim, 0, errGone)
-			return r.Site.Remove(ctx, owner)
+			err := r.Site.Remove(ctx, owner)
+			p.stays(claim, r, vmid)
+			return err
 		}
 		r.Site.Forget(owner)
 		return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("VM %d of %s: %w", vmid, claim.Name, errGone))
@@ -57,10 +59,27 @@ func (p *CloudProvider) Delete(ctx context.Context, claim *v1.NodeClaim) error {
 	if err := r.Site.Remove(ctx, owner); err != nil {
 		return fmt.Errorf("delete VM %d of %s: %w", m.Guest.VMID, claim.Name, err)
 	}
-	if out, known := r.Site.Latest(owner); known && (out.Wait != nil && out.Wait.Reason.Facts().Ends != model.EndsByItself || r.Site.Stuck(out)) {
-		p.events.say(claim, corev1.EventTypeWarning, eventNotRemoved, "Delete", "VM %d isn't removed yet: %s", m.Guest.VMID, textOf(out))
-	}
+	p.stays(claim, r, m.Guest.VMID)
 	return nil
+}
+
+// removalTime is how long a removal may take until it is said what it waits for, whatever that is.
+const removalTime = 2 * time.Minute
+
+// stays emits an event if the removal of a machine waits for somebody, or takes long: a clone that hangs can't be removed before it has ended.
+func (p *CloudProvider) stays(claim *v1.NodeClaim, r *Region, vmid int) {
+	owner := p.ownerOf(claim)
+	p.mu.Lock()
+	t := p.tried[owner]
+	if t.asked.IsZero() {
+		t.asked, t.at, t.region = time.Now(), time.Now(), r.Name
+		p.tried[owner] = t
+	}
+	p.mu.Unlock()
+	out, known := r.Site.Latest(owner)
+	if known && (out.Wait != nil && out.Wait.Reason.Facts().Ends != model.EndsByItself || r.Site.Stuck(out) || time.Since(t.asked) > removalTime) {
+		p.events.say(claim, corev1.EventTypeWarning, eventNotRemoved, "Delete", "VM %d isn't removed yet: %s", vmid, textOf(out))
+	}
 }
 
 // removes notes that the machine of an owner is removed, and reports whether it was before.

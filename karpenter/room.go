@@ -171,6 +171,27 @@ func (b *backoff) why(z zone, size, class string) string {
 	return ""
 }
 
+// left is how long it is until a moment, for people.
+func (b *backoff) left(until time.Time) time.Duration { return until.Sub(b.now()).Round(time.Second) }
+
+// refusals are why no machine can be made, by what is said of a zone, with the sizes that it is said of.
+type refusals map[[2]string][]string
+
+// String says each reason once. A zone that is left alone would say the same of every size otherwise.
+func (r refusals) String() string {
+	var all []string
+	for at, sizes := range r {
+		of := sizes[0]
+		if n := len(sizes) - 1; n == 1 {
+			of += " and " + sizes[1]
+		} else if n > 1 {
+			of += fmt.Sprintf(" and %d other sizes", n)
+		}
+		all = append(all, fmt.Sprintf("%s for %s: %s", at[0], of, at[1]))
+	}
+	return reasons(all)
+}
+
 // reasons puts together why no zone is good.
 func reasons(list []string) string {
 	slices.Sort(list)
