@@ -14,12 +14,13 @@ import (
 
 // live is what a run has that doesn't end when all is up to date.
 type live struct {
-	next    time.Time // when everything is looked at again
-	trouble *trouble  // nothing can be done at present
-	asked   int       // place in the order of the guest whose agent was asked last
-	unread  []*object // that there seems to be nothing to do for, and that are read later
-	more    time.Time // when some of them are
-	haAsked time.Time // when the HA config was last forgotten, to be read again
+	next    time.Time                   // when everything is looked at again
+	trouble *trouble                    // nothing can be done at present
+	asked   int                         // place in the order of the guest whose agent was asked last
+	unread  []*object                   // that there seems to be nothing to do for, and that are read later
+	more    time.Time                   // when some of them are
+	haAsked time.Time                   // when the HA config was last forgotten, to be read again
+	verify  map[time.Duration]time.Time // when the next guest of a long period is read again
 }
 
 // trouble is why nothing can be done at all.
@@ -133,7 +134,7 @@ func (r *run) keepWatch(now time.Time, by func(time.Time)) {
 func (r *run) round() {
 	r.listing = true
 	guests, within := r.restingGuests()
-	agent, configs, disks := r.nextAgent(), r.nextConfigs(within), r.nextDisks(guests)
+	agent, configs, disks := r.nextAgent(), r.nextConfigs(within, time.Now()), r.nextDisks(guests)
 	if now := time.Now(); now.After(r.live.haAsked.Add(haPause)) {
 		r.live.haAsked = now
 		r.e.observer.HAUnsure() // whoever has a machine under HA reads it again, for all

@@ -51,12 +51,31 @@ func (r *run) restingGuests() (ids []int, within map[time.Duration][]int) {
 
 // nextConfigs returns the guests whose configs are read in this round: those that seem to lack
 // a disk, and those that were read the longest ago.
-func (r *run) nextConfigs(within map[time.Duration][]int) (ids []int) {
+func (r *run) nextConfigs(within map[time.Duration][]int, now time.Time) (ids []int) {
 	for _, period := range slices.Sorted(maps.Keys(within)) {
 		guests := within[period]
-		ids = append(ids, r.e.observer.Oldest(guests, verifyShare(len(guests), period), maxVerify-len(ids))...)
+		ids = append(ids, r.e.observer.Oldest(guests, r.live.share(len(guests), period, now), maxVerify-len(ids))...)
 	}
 	return ids
+}
+
+// share returns how many of some guests are read in this round. Within a period that is longer than the usual one, not every round reads one.
+func (l *live) share(guests int, within time.Duration, now time.Time) int {
+	if within <= verifyRound || guests == 0 {
+		return verifyShare(guests, within)
+	}
+	due, each := l.verify[within], within/time.Duration(guests)
+	if now.Before(due) {
+		return 0
+	}
+	if due.Before(now.Add(-each)) { // it was missed
+		due = now
+	}
+	if l.verify == nil {
+		l.verify = map[time.Duration]time.Time{}
+	}
+	l.verify[within] = due.Add(each)
+	return verifyShare(guests, within)
 }
 
 // nextDisks returns a function that reads the disks of the storage whose turn it is; nil: none is due.
