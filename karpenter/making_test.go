@@ -311,3 +311,25 @@ func (l *lab) clones() (n int) {
 	}
 	return n
 }
+
+// A guest agent that never answers keeps no node from joining, and nothing of the join is left: only the addresses of the machine aren't known.
+func TestANodeWhoseAgentNeverAnswersJoins(t *testing.T) {
+	inLab(t, unmanagedWith(map[string]string{"agent": "enabled=1"}), talos(), func(t *testing.T, l *lab) {
+		l.settle()
+		c := l.create(l.claim("node-1"))
+		time.Sleep(5 * time.Minute)
+		is, err := (&machines{client: l.client, provider: l.CloudProvider}).ByNode(t.Context(), c.Name)
+		if err != nil || is == nil || len(is.Addresses) > 0 {
+			t.Errorf("the machine is %+v, %v", is, err)
+		}
+		l.initialized(c)
+		time.Sleep(2 * time.Minute)
+		conf := l.config(vmidOf(t, c))
+		if conf == nil || strings.Contains(conf["ide0"]+conf["ide2"], "proxplane-") {
+			t.Errorf("its first-boot data are left: %v", conf)
+		}
+		if reason, err := l.IsDrifted(t.Context(), c); err != nil || reason != "" || !l.isThere(c.Name) {
+			t.Errorf("drifted: %q, %v", reason, err)
+		}
+	})
+}

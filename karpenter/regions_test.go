@@ -189,3 +189,35 @@ func TestASecretOfRegionsThatCantBeReadHoldsUpNoProvider(t *testing.T) {
 		t.Errorf("what it had is gone: %v", err)
 	}
 }
+
+// A region has the name of its Provider, or that of its label; a name that two Providers have is said, and holds up no other one.
+func TestAProviderIsARegionByItsNameOrLabel(t *testing.T) {
+	world, err := pvesim.New(labWorld())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer world.Close()
+	proxmox, stop := world.Transport()
+	defer stop()
+	login := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "login"}, Data: map[string][]byte{"username": []byte("root@pam"), "password": []byte("secret")}}
+	provider := func(name, label string) *infra.Provider {
+		p := &infra.Provider{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: name}, Spec: infra.ProviderSpec{
+			Type: "proxmox", Endpoint: "https://" + name + ":8006", CredentialSecretRef: &infra.Ref{Name: "login"},
+		}}
+		if label != "" {
+			p.Labels = map[string]string{labelRegion: label}
+		}
+		return p
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(login, provider("north", ""), provider("pve-south", "south"), provider("east-1", "east"), provider("east-2", "east")).Build()
+	regions := newRegions(new(site.Sites), "k8s-lab", proxmox, slog.New(slog.DiscardHandler))
+	defer regions.close()
+	if err := (&regionKeeper{client: c, direct: c, regions: regions, set: "k8s-lab"}).read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"north": "", "south": "", "pve-south": "there is no region pve-south", "east": "both stand for it", "west": "known are north, south"} {
+		if _, err := regions.Get(name); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %q", name, err, want)
+		}
+	}
+}
