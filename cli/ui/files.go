@@ -25,8 +25,9 @@ func (u *UI) ConfigFile(name string) (string, error) {
 
 // CheckWritable reports why WriteWhole couldn't write a file, for those who would do a lot before.
 func CheckWritable(file string) error {
-	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a folder; name a file", file)
+	file, through, err := behind(file)
+	if err != nil || through {
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
@@ -38,8 +39,31 @@ func CheckWritable(file string) error {
 	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
 }
 
+// behind follows symbolic links, so that a new file takes the place of what they lead to and the links stay. through
+// means that nothing can take its place: it is a device or a pipe, and is written to.
+func behind(file string) (at string, through bool, err error) {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil: // there is none yet
+		return file, false, nil
+	case info.IsDir():
+		return file, false, fmt.Errorf("%s is a folder; name a file", file)
+	case !info.Mode().IsRegular():
+		return file, true, nil
+	}
+	at, err = filepath.EvalSymlinks(file)
+	return at, false, err
+}
+
 // WriteWhole writes a file by putting a new one into its place.
 func WriteWhole(file string, text []byte, mode os.FileMode) (err error) {
+	file, through, err := behind(file)
+	if err != nil {
+		return err
+	}
+	if through {
+		return os.WriteFile(file, text, mode)
+	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
