@@ -1,17 +1,22 @@
 package cluster
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/yaml"
 
 	"github.com/proxplane/proxplane/cli/command"
 	"github.com/proxplane/proxplane/cli/login"
@@ -60,23 +65,21 @@ that holds the VIP, or from --address; the user needs sudo without a password.`,
 }
 
 func (k *kubeconfigs) run(ctx context.Context, u *ui.UI) error {
+	if k.file == "-" { // the standard output
+		k.file = ""
+	}
 	if k.use && !k.merge && k.file == "" {
 		return ui.Advise(errors.New("--set-context is about a file"), "Add --merge, or name a file with -o.")
 	}
+	file, err := k.path(u)
+	if err == nil { // before anybody is asked
+		err = k.check(file)
+	}
+	if err != nil {
+		return err
+	}
 	return k.look(ctx, u, func(c *cluster.Cluster) error {
 		config, err := k.read(ctx, u, c)
-		if err != nil {
-			return err
-		}
-		if k.file == "" && !k.merge {
-			text, err := clientcmd.Write(*config)
-			if err != nil {
-				return err
-			}
-			_, err = u.Out.Write(text)
-			return err
-		}
-		file, err := k.path(u)
 		if err != nil {
 			return err
 		}
@@ -89,7 +92,8 @@ func (k *kubeconfigs) run(ctx context.Context, u *ui.UI) error {
 		if err != nil {
 			return err
 		}
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		if file == "" {
+			_, err = u.Out.Write(text)
 			return err
 		}
 		if err := ui.WriteWhole(file, text, 0o600); err != nil {
@@ -134,26 +138,78 @@ func overSSH(ctx context.Context, u *ui.UI, l *login.SSH, address, file string) 
 	return text, nil
 }
 
-// path is the file to write.
+// path is the file to write; empty: it is printed.
 func (k *kubeconfigs) path(u *ui.UI) (string, error) {
-	if k.file != "" {
+	if k.file != "" || !k.merge {
 		return k.file, nil
 	}
 	if list := filepath.SplitList(u.Getenv("KUBECONFIG")); len(list) > 0 {
 		return list[0], nil
 	}
-	home, err := os.UserHomeDir()
-	return filepath.Join(home, ".kube", "config"), err
+	home := u.Getenv("HOME")
+	if home == "" {
+		return "", ui.Advise(errors.New("there is no ~/.kube/config: HOME isn't set"), "Name a file with -o.")
+	}
+	return filepath.Join(home, ".kube", "config"), nil
+}
+
+// check refuses a file that is something else.
+func (k *kubeconfigs) check(file string) error {
+	switch {
+	case file == "":
+		return nil
+	case k.merge:
+		_, err := readKubeconfig(file)
+		return err
+	}
+	return mayReplace(file, k.cluster)
+}
+
+// mayReplace refuses to put a kubeconfig into the place of something else: the contexts of other clusters, or a file
+// that is none.
+func mayReplace(file, name string) error {
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+		return nil //nolint:nilerr // whoever writes it finds out
+	}
+	all, err := readKubeconfig(file)
+	if err != nil {
+		return err
+	}
+	others := slices.DeleteFunc(slices.Sorted(maps.Keys(all.Contexts)), func(c string) bool { return c == name })
+	if len(others) > 0 {
+		return ui.Advise(fmt.Errorf("%s has other contexts, which would be lost: %s", file, strings.Join(others, ", ")), "Add --merge to keep them, or name another file.")
+	}
+	return nil
+}
+
+// readKubeconfig reads a file that is to be written again. What is something else is left alone.
+func readKubeconfig(file string) (*clientcmdapi.Config, error) {
+	text, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(bytes.TrimSpace(text)) == 0:
+		return clientcmdapi.NewConfig(), nil
+	case err != nil:
+		return nil, err
+	}
+	var is struct {
+		Kind string `json:"kind"`
+	}
+	none := fmt.Errorf("%s is there, and isn't a kubeconfig", file)
+	if yaml.Unmarshal(text, &is) == nil && is.Kind == "Config" {
+		all, err := clientcmd.Load(text)
+		if err == nil {
+			return all, nil
+		}
+		none = fmt.Errorf("%w: %w", none, err)
+	}
+	return nil, ui.Advise(none, "Name another file with -o, or repair this one.")
 }
 
 // merged is what a file has with a cluster on top.
 func merged(file string, one *clientcmdapi.Config, use bool) (*clientcmdapi.Config, error) {
-	all, err := clientcmd.LoadFromFile(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		all = clientcmdapi.NewConfig()
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", file, err)
+	all, err := readKubeconfig(file)
+	if err != nil {
+		return nil, err
 	}
 	cluster.Merge(all, one, use)
 	return all, nil
