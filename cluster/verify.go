@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -27,7 +26,6 @@ type Verification struct {
 	Image string
 	// Quick skips the checks that need test pods.
 	Quick bool
-	Now   time.Time
 	// File is compared with what was applied last; nil: there is none to compare.
 	File *File
 	// Report gets each finding as soon as it is there; it may be nil.

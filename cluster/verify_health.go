@@ -2,9 +2,7 @@ package cluster
 
 import (
 	"context"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"slices"
 	"strings"
@@ -93,26 +91,19 @@ func (s *verifying) certificates(ctx context.Context) Finding {
 			problems = append(problems, fmt.Sprintf("those of %s aren't known: it is %s", m.Name, m.Guest.Status))
 			continue
 		}
-		text, err := s.in.ReadFile(ctx, m.Guest, s.distribution().data("server/tls/serving-kube-apiserver.crt"))
+		until, now, err := s.validUntil(ctx, &m)
 		if err != nil {
-			problems = append(problems, fmt.Sprintf("%s: %v", m.Name, err))
+			problems = append(problems, err.Error())
 			continue
 		}
-		block, _ := pem.Decode([]byte(text))
-		if block == nil {
-			problems = append(problems, m.Name+": its certificate can't be read")
-			continue
+		if first.IsZero() || until.Before(first) {
+			first = until
 		}
-		cert, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			problems = append(problems, fmt.Sprintf("%s: %v", m.Name, err))
-			continue
-		}
-		if first.IsZero() || cert.NotAfter.Before(first) {
-			first = cert.NotAfter
-		}
-		if cert.NotAfter.Before(s.Now.Add(soon)) {
-			problems = append(problems, fmt.Sprintf("%s: its certificate expires on %s", m.Name, cert.NotAfter.Format(time.DateOnly)))
+		switch day := until.Format(time.DateOnly); {
+		case until.Before(now):
+			problems = append(problems, fmt.Sprintf("%s: its certificate has expired on %s", m.Name, day))
+		case until.Before(now.Add(soon)):
+			problems = append(problems, fmt.Sprintf("%s: its certificate expires on %s", m.Name, day))
 		}
 	}
 	return wrong("certificates", "valid until "+first.Format(time.DateOnly), problems, "Start machines that are off with: proxplane power on NAME; renew certificates with: proxplane cluster rotate --cluster "+s.Name)

@@ -103,8 +103,9 @@ func newRotate(u *ui.UI) *cobra.Command {
 		Short: "Renew the certificates of a cluster, machine by machine",
 		Long: `Renew the certificates of all machines of a cluster: control planes one by one, then
 workers one by one. The service of each is stopped meanwhile; pods keep running. All
-machines must be ready first. Existing kubeconfigs work until their own certificate
-expires; get a new one with "kubeconfig".`,
+machines must run and all control planes be ready, unless the certificates of the
+control planes have expired: they are renewed together then. Existing kubeconfigs work
+until their own certificate expires; get a new one with "kubeconfig".`,
 		Example: `  proxplane cluster rotate --cluster lab`,
 		Args:    command.TakesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {

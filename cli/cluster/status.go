@@ -150,7 +150,7 @@ wrong.`,
 }
 
 func (l *looking) validate(ctx context.Context, u *ui.UI, c *cluster.Cluster) error {
-	v := cluster.Verification{Image: l.image, Quick: l.quick, Now: time.Now(), File: l.file}
+	v := cluster.Verification{Image: l.image, Quick: l.quick, File: l.file}
 	if l.output == "" {
 		v.Report = func(f cluster.Finding) { tellFinding(u, f) }
 	}

@@ -29,7 +29,7 @@ func progDistribution(p *process, args []string) int {
 		p.guest.Files[file] = text
 		return 0
 	case len(words) > 1 && words[0] == "certificate" && words[1] == "rotate" && p.guest.Kube.Stopped:
-		if file := p.guest.kubePlace("/var/lib/rancher", "server/tls/serving-kube-apiserver.crt"); p.guest.Files[file] != nil {
+		if file := p.guest.certificateFile(); p.guest.Files[file] != nil {
 			p.guest.Files[file] = certificate(p.on.Now())
 		}
 		return 0
@@ -117,6 +117,10 @@ func (p *process) service(verb, unit string) (code int, known bool) {
 			p.guest.Kube.Removed, p.guest.Kube.Joined = false, ""
 		}
 		p.guest.Kube.Stopped = false
+		const early = 90 * 24 * time.Hour // both distributions renew certificates when they start, if these expire soon
+		if until, has := p.guest.certifiedUntil(); has && until.Before(p.on.Now().Add(early)) {
+			p.guest.Files[p.guest.certificateFile()] = certificate(p.on.Now())
+		}
 		settleKube(p.on)
 	case "is-active":
 		word := "active"

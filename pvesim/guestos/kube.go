@@ -274,8 +274,26 @@ users:
 	for _, dir := range []string{"server/db/snapshots", "server/tls"} {
 		g.makeDirs(g.kubePlace("/var/lib/rancher", dir))
 	}
-	g.Files[g.kubePlace("/var/lib/rancher", "server/tls/serving-kube-apiserver.crt")] = certificate(now)
+	g.Files[g.certificateFile()] = certificate(now)
 	g.Files[g.kubePlace("/var/lib/rancher", "server/token")] = []byte("K10ab::server:" + k.Token + "\n")
+}
+
+// certificateFile is where a control plane has the certificate of its API server.
+func (g *Guest) certificateFile() string {
+	return g.kubePlace("/var/lib/rancher", "server/tls/serving-kube-apiserver.crt")
+}
+
+// certifiedUntil is when that certificate expires; false: there is none.
+func (g *Guest) certifiedUntil() (time.Time, bool) {
+	block, _ := pem.Decode(g.Files[g.certificateFile()])
+	if block == nil {
+		return time.Time{}, false
+	}
+	c, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return c.NotAfter, true
 }
 
 // certificate is one that is valid for a year, as those of control planes are.

@@ -21,6 +21,11 @@ func progKubectl(p *process, args []string) int {
 		fmt.Fprintln(&p.err, "error: stat kubeconfig: no such file or directory")
 		return 1
 	}
+	if until, has := p.guest.certifiedUntil(); has && until.Before(p.on.Now()) {
+		const format = "2006-01-02T15:04:05Z"
+		fmt.Fprintf(&p.err, "Unable to connect to the server: tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current time %s is after %s\n", p.on.Now().UTC().Format(format), until.UTC().Format(format))
+		return 1
+	}
 	at := k
 	if url := flags["server"]; url != "" {
 		at = kubeAt(p.on, url)
