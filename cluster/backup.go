@@ -78,6 +78,9 @@ func ReadBackup(from io.Reader) (*Backup, error) {
 	if err := yaml.Unmarshal(files[backupRecord], &b.Record); err != nil || b.Record.File == nil || b.Token == "" || len(b.Snapshot) == 0 {
 		return nil, errors.New("it is no backup of a cluster: cluster.yaml, token or etcd-snapshot is missing")
 	}
+	if err := b.Record.check(); err != nil {
+		return nil, fmt.Errorf("it is no backup of a cluster: cluster.yaml: %w", err)
+	}
 	return b, nil
 }
 

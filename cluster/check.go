@@ -74,6 +74,7 @@ func (r *reading) checkProvider(p *Provider) bool {
 	if slices.Contains(p.Nodes, "*") && len(p.Nodes) > 1 {
 		r.fail("provider.nodes", "* are all nodes; name no others beside it")
 	}
+	r.checkTwice("provider.nodes", p.Nodes)
 	if p.VLANTag < 0 || p.VLANTag > 4094 {
 		r.fail("provider.vlanTag", "want a number from 1 to 4094, have %d", p.VLANTag)
 	}
@@ -81,6 +82,15 @@ func (r *reading) checkProvider(p *Provider) bool {
 		r.fail("provider.template", "is instead of an image; leave one of them out")
 	}
 	return true
+}
+
+// checkTwice finds nodes that a list has twice: machines are spread over as many as it has.
+func (r *reading) checkTwice(field string, list []string) {
+	for i, n := range list {
+		if slices.Contains(list[:i], n) {
+			r.fail(fmt.Sprintf("%s[%d]", field, i), "%q is there twice", suggest.Shortened(n))
+		}
+	}
 }
 
 // fieldOf is where a pool is written.
@@ -215,6 +225,7 @@ func (r *reading) checkNodes(f *File) {
 		if pool.Disk < 20 {
 			r.fail(at+".disk", "want 20 GiB or more, have %d: the images of Kubernetes need that", pool.Disk)
 		}
+		r.checkTwice(at+".nodes", pool.Nodes)
 		r.checkLabels(at, pool)
 	}
 	if total > MaxMachines {

@@ -47,7 +47,7 @@ func (r *reading) checkNetwork(f *File) {
 	for _, pool := range f.Pools() {
 		field := fieldOf(f, pool) + ".addresses"
 		if len(pool.Addresses) > 0 && len(pool.Addresses) != *pool.Count {
-			r.fail(field, "has %d addresses for %d machines; give one for each", len(pool.Addresses), *pool.Count)
+			r.fail(field, "want one address for each machine, %d in all, have %d", *pool.Count, len(pool.Addresses))
 		}
 		for i, text := range pool.Addresses {
 			a, err := netip.ParsePrefix(text)

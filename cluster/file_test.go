@@ -74,6 +74,8 @@ func TestMistakesInTheFileAreSaidInOneSentence(t *testing.T) {
 		{"a field of another provider", "node: pve ", "region: eu\n  node: pve "},
 		{"missing node", "node: pve ", ""},
 		{"node and nodes", "node: pve ", "nodes: [a]\n  node: pve "},
+		{"a node twice", "node: pve ", "nodes: [pve1, pve2, pve1] "},
+		{"a node twice in a pool", "count: 2", "count: 2\n    nodes: [pve1, pve1]"},
 		{"missing VIP", "vip: 192.168.1.200", ""},
 		{"invalid VIP", "192.168.1.200", "192.168.1"},
 		{"VIP that no machine can have", "192.168.1.200", "127.0.0.1"},
@@ -297,6 +299,7 @@ func TestRecordsHaveNoSecrets(t *testing.T) {
 		Manifests: []Manifest{{Name: "key", Content: "{kind: Secret, stringData: {key: secret-4}}"}},
 		Charts:    []Chart{{Name: "db", Chart: "db", Values: map[string]any{"auth": map[string]any{"password": "secret-5"}}}},
 	}
+	f.Fill()
 	packed, err := Record{File: f}.pack()
 	if err != nil {
 		t.Fatal(err)

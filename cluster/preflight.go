@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/site"
 	"github.com/proxplane/proxplane/spec/suggest"
 	"github.com/proxplane/proxplane/status"
 )
@@ -40,7 +42,36 @@ func (w *Work) Check(ctx context.Context, f *File) error {
 	if err := wants.check(NodesOf(f)); err != nil { // what is wrong with addresses, names and sizes
 		return err
 	}
+	if err := w.checkNamesakes(ctx, f.Name, NodesOf(f)); err != nil {
+		return err
+	}
 	return w.checkPlan(ctx, wants, NodesOf(f), nil)
+}
+
+// checkNamesakes finds machines of other clusters that have the name of one that is to be made: "a-cp" of cluster lab is
+// called like "cp" of cluster lab-a.
+func (w *Work) checkNamesakes(ctx context.Context, cluster string, nodes []Node) error {
+	named := map[int]string{}
+	if err := w.Site.View(ctx, func(have *model.Observed) {
+		for id, g := range have.Guests {
+			if slices.ContainsFunc(nodes, func(n Node) bool { return n.Name == g.Name }) {
+				named[id] = g.Name
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(named)) {
+		owner, err := w.Site.Owner(ctx, id)
+		switch {
+		case errors.Is(err, site.ErrNotFound):
+		case err != nil:
+			return err
+		case owner.Door == Door && owner.Set != cluster:
+			return &Error{Text: fmt.Sprintf("%s is the name of a machine of cluster %s, too; give the cluster or its pool another name", named[id], owner.Set)}
+		}
+	}
+	return nil
 }
 
 // checkMore finds out whether Proxmox can take the machines that a record has more than there are, before
@@ -54,6 +85,9 @@ func (w *Work) checkMore(ctx context.Context, c *Cluster, r Record) error {
 	}
 	if len(fresh) == 0 {
 		return nil
+	}
+	if err := w.checkNamesakes(ctx, r.File.Name, slices.DeleteFunc(NodesOf(r.File), func(n Node) bool { return !fresh[n.Name] })); err != nil {
+		return err
 	}
 	wants := c.wanted(r, newToken())
 	nodes := slices.DeleteFunc(wants.nodes(c, NodesOf(r.File)), func(n Node) bool {

@@ -55,10 +55,8 @@ func (w *Work) checkVIP(ctx context.Context, f *File, nodes []string) error {
 	if holder != "" {
 		return &Error{Field: field, Text: fmt.Sprintf("%s is the address of %s; give a free one", vip, holder)}
 	}
-	if f.Provider.VLANTag == 0 && f.Provider.Network.Prefix == "" && len(f.Nodes.ControlPlane.Addresses) == 0 {
-		if err := w.checkBridge(ctx, f, vip, nodes); err != nil {
-			return err
-		}
+	if err := w.checkBridge(ctx, f, vip, nodes); err != nil {
+		return err
 	}
 	if at := answers(ctx, vip); at != "" {
 		return &Error{Field: field, Text: fmt.Sprintf("%s is in use: something answers at %s; give a free address", vip, at)}
@@ -93,20 +91,30 @@ func (w *Work) withAgents(ctx context.Context) (running []*model.Guest, err erro
 	return running, err
 }
 
-// checkBridge compares the VIP with the network that the bridge has an address of.
+// checkBridge compares the VIP with the addresses of Proxmox' nodes, and with the network that the bridge has an address
+// of, unless the file says that the machines have another one.
 func (w *Work) checkBridge(ctx context.Context, f *File, vip netip.Addr, nodes []string) error {
+	if members, err := w.Site.Client().Cluster().Status(ctx); err == nil { // who may not look finds out later
+		for _, m := range members {
+			if at, err := netip.ParseAddr(m.IP); err == nil && at == vip {
+				return &Error{Field: "provider.vip", Text: fmt.Sprintf("%s is the address of node %s; give a free one", vip, m.Name)}
+			}
+		}
+	}
+	own := f.Provider.VLANTag != 0 || f.Provider.Network.Prefix != "" || len(f.Nodes.ControlPlane.Addresses) > 0
 	for _, n := range nodes {
 		list, err := w.Site.Client().Node(n).Network(ctx, "any_bridge")
 		if err != nil {
-			continue // who may not look finds out later
+			continue
 		}
 		for _, i := range list {
 			for _, text := range []string{i.CIDR, i.CIDR6} {
 				p, err := netip.ParsePrefix(text)
 				switch {
-				case i.Name != f.Provider.Bridge || err != nil || p.Addr().Is4() != vip.Is4():
+				case err != nil:
 				case p.Addr() == vip:
 					return &Error{Field: "provider.vip", Text: fmt.Sprintf("%s is the address of node %s; give a free one", vip, n)}
+				case own || i.Name != f.Provider.Bridge || p.Addr().Is4() != vip.Is4():
 				case p.Contains(vip) && reserved(p.Masked(), vip):
 					return &Error{Field: "provider.vip", Text: fmt.Sprintf("%s is no address for machines in %s; give another one", vip, p.Masked())}
 				case p.Contains(vip) && i.Gateway == vip.String():

@@ -131,11 +131,11 @@ type claims map[string]int
 func (c claims) add(r *reading, f *File) {
 	own := claims{}
 	claim := func(field, what, key string) {
-		if line, taken := c[key]; taken {
+		if line, taken := c[what+" "+key]; taken {
 			r.fail(field, "%s is the %s in line %d, too; clusters share nothing", key, what, line)
 			return
 		}
-		own[key] = r.lines[field]
+		own[what+" "+key] = r.lineOf(field)
 	}
 	claim("name", "name", f.Name)
 	claim("provider.vip", "address", f.Provider.VIP)
@@ -143,6 +143,11 @@ func (c claims) add(r *reading, f *File) {
 		for i, text := range p.Addresses {
 			address, _, _ := strings.Cut(text, "/")
 			claim(fmt.Sprintf("%s.addresses[%d]", fieldOf(f, p), i), "address", address)
+		}
+	}
+	if len(r.errs) == 0 { // else there may be any number of them
+		for _, n := range NodesOf(f) {
+			claim(fieldOf(f, f.Pool(n.Pool)), "machine", n.Name)
 		}
 	}
 	maps.Copy(c, own)
@@ -157,11 +162,15 @@ type reading struct {
 
 // fail notes what is wrong with a field.
 func (r *reading) fail(field, format string, args ...any) {
-	e := &Error{File: r.file, Field: field, Text: fmt.Sprintf(format, args...)}
-	for at := field; at != "" && e.Line == 0; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
-		e.Line = r.lines[at]
+	r.errs = append(r.errs, &Error{File: r.file, Line: r.lineOf(field), Field: field, Text: fmt.Sprintf(format, args...)})
+}
+
+// lineOf is the line of a field, or of what it is missing in.
+func (r *reading) lineOf(field string) (line int) {
+	for at := field; at != "" && line == 0; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
+		line = r.lines[at]
 	}
-	r.errs = append(r.errs, e)
+	return line
 }
 
 var yamlLine = regexp.MustCompile(`line (\d+): `)

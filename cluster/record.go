@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/proxplane/proxplane/spec/suggest"
 )
 
 // Record is what is known of a cluster: the file that it was last changed by, and the release that
@@ -108,10 +110,18 @@ func unpack(packed string) (Record, error) {
 	if err := yaml.Unmarshal(text, &r); err != nil {
 		return r, err
 	}
+	return r, r.check()
+}
+
+// check finds records that nothing can be done with, which somebody has changed.
+func (r Record) check() error {
 	if r.File == nil {
-		return r, errors.New("it has no file")
+		return errors.New("it has no file")
 	}
-	return r, nil
+	if r.File.Fill(); distributions[r.File.Kubernetes.Distribution] == nil {
+		return fmt.Errorf("it has no distribution of Kubernetes that can be installed: %q", suggest.Shortened(r.File.Kubernetes.Distribution))
+	}
+	return nil
 }
 
 // parseNotes reads the record in a machine's notes; false: there is none.
