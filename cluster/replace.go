@@ -74,7 +74,11 @@ func (w *Work) dropLost(ctx context.Context, c *Cluster, nodes []Node) error {
 	if len(lost) == 0 {
 		return nil
 	}
-	now, err := Find(ctx, w.Site, w.In, c.Name) // somebody else may have made them meanwhile
+	// Somebody else may have made them meanwhile, which a list of some seconds ago doesn't show.
+	if err := w.Site.Observer().Refresh(ctx, 0); err != nil {
+		return err
+	}
+	now, err := Find(ctx, w.Site, w.In, c.Name)
 	if err != nil {
 		return err
 	}
