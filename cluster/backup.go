@@ -24,6 +24,7 @@ type Backup struct {
 	Record   Record
 	Token    string
 	Snapshot []byte
+	Taken    time.Time // of one that was read
 }
 
 // Files in a backup.
@@ -62,19 +63,21 @@ func ReadBackup(from io.Reader) (*Backup, error) {
 		return nil, fmt.Errorf("it is no backup of a cluster: %w", err)
 	}
 	t, files := tar.NewReader(z), map[string][]byte{}
+	var taken time.Time
 	for {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("it is no backup of a cluster: %w", err)
+			return nil, fmt.Errorf("it is no backup of a cluster, or isn't whole: %w", err)
 		}
 		if files[h.Name], err = io.ReadAll(t); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("it is no backup of a cluster, or isn't whole: %w", err)
 		}
+		taken = h.ModTime
 	}
-	b := &Backup{Token: string(files[backupToken]), Snapshot: files[backupSnapshot]}
+	b := &Backup{Taken: taken, Token: string(files[backupToken]), Snapshot: files[backupSnapshot]}
 	if err := yaml.Unmarshal(files[backupRecord], &b.Record); err != nil || b.Record.File == nil || b.Token == "" || len(b.Snapshot) == 0 {
 		return nil, errors.New("it is no backup of a cluster: cluster.yaml, token or etcd-snapshot is missing")
 	}

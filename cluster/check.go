@@ -93,6 +93,9 @@ func (r *reading) checkTwice(field string, list []string) {
 	}
 }
 
+// FieldOf is where a pool is written, by its name.
+func (f *File) FieldOf(pool string) string { return fieldOf(f, f.Pool(pool)) }
+
 // fieldOf is where a pool is written.
 func fieldOf(f *File, pool *Pool) string {
 	switch pool {

@@ -63,7 +63,7 @@ func (s *verifying) unapplied(ctx context.Context) (list []string, err error) {
 	maps.Copy(all, is)
 	for _, field := range slices.Sorted(maps.Keys(all)) {
 		if was[field] != is[field] {
-			list = append(list, fmt.Sprintf("%s was changed in the file, and isn't applied", field))
+			list = append(list, fmt.Sprintf("%s of the file isn't applied", field))
 		}
 	}
 	return list, nil

@@ -23,8 +23,8 @@ func (f *File) clone() (*File, error) {
 }
 
 // Scale changes the number of machines of a pool: new ones join; surplus ones are drained, leave
-// etcd and are destroyed, the last first.
-func (w *Work) Scale(ctx context.Context, c *Cluster, pool string, count int) (*Cluster, error) {
+// etcd and are destroyed, the last first, if agree agrees to how many that are.
+func (w *Work) Scale(ctx context.Context, c *Cluster, pool string, count int, agree func(machines int) error) (*Cluster, error) {
 	f, err := c.Record.File.clone()
 	if err != nil {
 		return c, err
@@ -69,6 +69,9 @@ func (w *Work) Scale(ctx context.Context, c *Cluster, pool string, count int) (*
 			if err := guardQuorum(members, last...); err != nil {
 				return c, fmt.Errorf("nothing is removed: %w", err)
 			}
+		}
+		if err := agree(len(goes)); err != nil {
+			return c, err
 		}
 	}
 	if c, err = w.writeRecord(ctx, c, r); err != nil {

@@ -129,7 +129,7 @@ func mayUpgrade(from, to string) error {
 	case is.Major() != was.Major() || is.Minor() > was.Minor()+1:
 		return fmt.Errorf("%s → %s: Kubernetes is upgraded one minor version at a time; go to %d.%d first", from, to, was.Major(), was.Minor()+1)
 	case is.LessThan(was):
-		return fmt.Errorf("%s → %s: Kubernetes can't be downgraded; restore a backup instead", from, to)
+		return fmt.Errorf("%s → %s: Kubernetes can't be downgraded; if you have a backup of that time, destroy the cluster and restore it", from, to)
 	}
 	return nil
 }

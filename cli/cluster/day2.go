@@ -39,20 +39,12 @@ refused.`,
 				return fmt.Errorf("%s: want POOL=COUNT, such as worker=3", args[0])
 			}
 			return w.onCluster(cmd.Context(), u, func(ctx context.Context, work *cluster.Work, c *cluster.Cluster) error {
-				goes := 0
-				for _, m := range c.Members {
-					if m.Pool == pool && m.Index >= n {
-						goes++
-					}
-				}
-				if goes > 0 {
-					if err := u.Agree(ctx, yes, machines(goes)+" of "+c.Name+" will be drained and destroyed"); err != nil {
-						return err
-					}
-				}
-				c, err := work.Scale(ctx, c, pool, n)
+				c, err := work.Scale(ctx, c, pool, n, func(goes int) error {
+					return u.Agree(ctx, yes, machines(goes)+" of "+c.Name+" will be drained and destroyed")
+				})
 				if err == nil && w.output == "" {
 					u.Say("\nCluster %s has %s.", c.Name, machines(len(c.Members)))
+					u.Say("In its file, set %s.count to %d, too: init goes by the file.", c.Record.File.FieldOf(pool), n)
 				}
 				return err
 			})
@@ -84,6 +76,7 @@ to go on. Kubernetes is upgraded one minor version at a time, and never downgrad
 				c, err := work.Upgrade(ctx, c, version, checksum)
 				if err == nil && w.output == "" {
 					u.Say("\nCluster %s runs %s.", c.Name, c.Record.Release.Version)
+					u.Say("In its file, set kubernetes.version to %s, too: init goes by the file.", c.Record.Release.Version)
 				}
 				return err
 			})
@@ -207,8 +200,8 @@ func newRestore(u *ui.UI) *cobra.Command {
 		Use:   "restore FILE",
 		Short: "Restore a cluster from a backup",
 		Long: `Restore a cluster from a backup. If the cluster exists, its control planes start from
-the snapshot, and later changes are lost. If it is gone, it is created again, with the
-same name and the same secrets.`,
+the snapshot, and later changes are lost; machines keep the release that they run. If it
+is gone, it is created again as it was, with the same name and the same secrets.`,
 		Example: `  proxplane cluster restore lab.backup --yes`,
 		Args:    command.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -221,7 +214,7 @@ same name and the same secrets.`,
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			if err := u.Agree(cmd.Context(), yes, "Cluster "+b.Record.File.Name+" will be as it was then, and what has happened since is lost"); err != nil {
+			if err := u.Agree(cmd.Context(), yes, fmt.Sprintf("Cluster %s will be as it was on %s, and what has happened since is lost", b.Record.File.Name, b.Taken.Local().Format("2006-01-02 15:04"))); err != nil {
 				return err
 			}
 			return w.work(cmd.Context(), u, func(ctx context.Context, _ *target.Site, work *cluster.Work) error {
