@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
 )
 
@@ -90,10 +92,34 @@ func (w *Work) await(ctx context.Context, c *Cluster, n Node, e expected) (insta
 			last = waits
 			w.Report.Doing(n.Name, "waits for "+waits)
 		}
+		if err := w.vanished(ctx, c, m); err != nil {
+			return installed, err
+		}
 		if err := p.next(ctx); err != nil {
 			return installed, fmt.Errorf("%s: waits for %s: %w", n.Name, last, err)
 		}
 	}
+}
+
+// vanished reports that a machine can't become a node any more: somebody has destroyed it meanwhile, or all control
+// planes that it was to join.
+func (w *Work) vanished(ctx context.Context, c *Cluster, m *Member) error {
+	there := map[int]bool{}
+	if err := w.Site.View(ctx, func(have *model.Observed) {
+		for _, m := range c.Members {
+			there[m.Guest.VMID] = have.Guests[m.Guest.VMID] != nil
+		}
+	}); err != nil {
+		return nil //nolint:nilerr // Proxmox may be back at the next look
+	}
+	if !there[m.Guest.VMID] {
+		return fmt.Errorf("%s isn't in Proxmox any more: somebody has destroyed it; run the same command again to make it anew", m.Name)
+	}
+	left := Cluster{Members: slices.DeleteFunc(slices.Clone(c.Members), func(m Member) bool { return !there[m.Guest.VMID] })}
+	if c.others(m.Node) && !left.others(m.Node) {
+		return errAlone(m.Node, c.Name)
+	}
+	return nil
 }
 
 // look reports whether a machine is a node that is ready, or what it waits for.

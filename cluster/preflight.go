@@ -111,6 +111,9 @@ func (w *Work) checkPlan(ctx context.Context, wants *wanted, nodes []Node, fresh
 	}
 	for _, o := range p.Objects { // they are alike: the first one says it
 		if o.Blocked() && o.Wait != nil && (fresh == nil || fresh[o.Owner.Name]) {
+			if o.Wait.Reason == model.WaitPrivilege {
+				return &Error{Text: fmt.Sprintf("%s can't be made: %s; the commands that grant it come from: proxplane doctor cluster FILE", o.Owner.Name, o.Wait.Text)}
+			}
 			return &Error{Text: fmt.Sprintf("%s can't be made: %s", o.Owner.Name, status.Cluster.Wait(*o.Wait))}
 		}
 	}
@@ -158,6 +161,9 @@ func checkStorages(f *File, have *model.Observed, nodes []string, fail failing) 
 	hold := func(field, name, content string) *model.Storage {
 		s := have.Storages[name]
 		switch {
+		case s == nil && len(names) == 0:
+			fail(field, "these credentials see no storage of Proxmox; what they lack is said by: proxplane doctor cluster FILE")
+			return nil
 		case s == nil:
 			fail(field, "Proxmox has no storage %q; %s", suggest.Shortened(name), suggest.DidYouMean(name, names))
 			return nil
@@ -219,6 +225,9 @@ func checkTemplate(f *File, have *model.Observed, fail failing) {
 			names = append(names, g.Name)
 		}
 	}
-	slices.Sort(names)
+	if slices.Sort(names); len(names) == 0 {
+		fail("provider.template", "Proxmox has no template %q that these credentials see", suggest.Shortened(name))
+		return
+	}
 	fail("provider.template", "Proxmox has no template %q; %s", suggest.Shortened(name), suggest.DidYouMean(name, names))
 }

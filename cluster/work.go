@@ -175,14 +175,30 @@ func (w *Work) makeNodes(ctx context.Context, c *Cluster, r Record, token string
 	if err := w.apply(ctx, want); err != nil {
 		return c, err
 	}
+	knew := c
 	if c, err = Find(ctx, w.Site, w.In, r.File.Name); err != nil {
 		return c, err
+	}
+	for _, n := range nodes { // somebody may have destroyed the others meanwhile
+		if knew.others(n) && !c.others(n) {
+			return c, errAlone(n, c.Name)
+		}
 	}
 	before := releasesOf(c)
 	if err := w.awaitAll(ctx, c, nodes, expected{again: again}); err != nil || maps.Equal(before, releasesOf(c)) {
 		return c, err
 	}
 	return w.writeRecord(ctx, c, r)
+}
+
+// others reports whether a cluster has a control plane beside a machine.
+func (c *Cluster) others(n Node) bool {
+	return slices.ContainsFunc(c.Members, func(m Member) bool { return m.Server() && m.Name != n.Name })
+}
+
+// errAlone says that a machine has nobody to join any more.
+func errAlone(n Node, cluster string) error {
+	return fmt.Errorf("%s can't join: somebody has destroyed the control planes of %s; destroy what is left with: proxplane cluster destroy --cluster %[2]s", n.Name, cluster)
 }
 
 // releasesOf are the releases that machines have by their notes, or have installed since.

@@ -59,6 +59,7 @@ type VM struct {
 
 	Power       Power
 	WaitAddress bool // ready only when the agent has reported an address
+	Entered     bool `json:",omitzero"` // whoever wants it runs programs in it and reads its files, through the agent
 	Place       Place
 	Update      Allow   // effects that the manifest allows
 	Rollout     Rollout `json:",omitzero"`
@@ -167,7 +168,7 @@ func (v VM) Fingerprint() string {
 	v = v.Alone().unleased()
 	v.Inherited = nil
 	v.VMID, v.Remembered, v.Had, v.Range, v.Labels, v.Place, v.Deleted, v.Power = 0, 0, nil, Range{}, nil, Place{}, false, ""
-	v.Update, v.WaitAddress, v.ShutdownTimeout, v.Grace, v.Rollout, v.Hold = Allow{}, false, 0, 0, Rollout{}, Hold{}
+	v.Update, v.WaitAddress, v.Entered, v.ShutdownTimeout, v.Grace, v.Rollout, v.Hold = Allow{}, false, false, 0, 0, Rollout{}, Hold{}
 	if v.Source = (Source{Image: v.Source.Image, VM: v.Source.VM, Copy: v.Source.Copy}); v.Source.Copy {
 		v.Source = Source{Copy: true}
 	}

@@ -217,12 +217,13 @@ func seldom(a model.Action, c call) bool {
 
 // What it takes privileges for that is no step.
 const (
-	seeing = "see what is made"
-	asking = "ask guest agents"
+	seeing   = "see what is made"
+	asking   = "ask guest agents"
+	entering = "run programs in what is made"
 )
 
 // sights are these, in words for people.
-var sights = map[string]string{seeing: "see it", asking: "ask its guest agent for addresses"}
+var sights = map[string]string{seeing: "see it", asking: "ask its guest agent for addresses", entering: "run programs in it"}
 
 // sights returns what it takes to see what is made: who doesn't see it can't go on with it.
 func (f *foresight) sights(o *plan.Object, a model.Action) []need {
@@ -233,6 +234,11 @@ func (f *foresight) sights(o *plan.Object, a model.Action) []need {
 	b.all(seeing, vmPath(a.Guest()), "VM.Audit")
 	if f.asksAgent(o, a) {
 		b.call(call{why: asking, method: "GET", path: vmCall + "/agent/network-get-interfaces", on: map[string]string{"vmid": vmPath(a.Guest())}})
+	}
+	if f.vms[o.Owner.Key].Entered {
+		for _, c := range [][2]string{{"POST", "/agent/exec"}, {"GET", "/agent/exec-status"}, {"GET", "/agent/file-read"}} {
+			b.call(call{why: entering, method: c[0], path: vmCall + c[1], on: map[string]string{"vmid": vmPath(a.Guest())}})
+		}
 	}
 	return b.needs
 }

@@ -12,6 +12,9 @@ func DidYouMean(have string, words []string) string {
 	if near, ok := Nearest(have, words); ok {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
+	if len(words) == 0 {
+		return "there is none"
+	}
 	return "known are " + strings.Join(words, ", ")
 }
 
