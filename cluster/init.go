@@ -111,6 +111,11 @@ func mayChange(was, is *File, runs Release) error {
 			return fmt.Errorf("%s: is %q and can't become %q; %s", c.field, c.was, c.is, c.how)
 		}
 	}
+	for _, p := range is.Pools() {
+		if had := was.Pool(p.Name); had != nil && p.Disk < had.Disk && *had.Count > 0 {
+			return fmt.Errorf("%s.disk: is %d and can't become %d: Proxmox shrinks no disk; have a further pool of machines with smaller ones", fieldOf(is, p), had.Disk, p.Disk)
+		}
+	}
 	return nil
 }
 
