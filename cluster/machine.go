@@ -196,7 +196,7 @@ func (w *wanted) desired(nodes []Node) (model.Desired, error) {
 		vm := r.VM
 		vm.Tags = append(vm.Tags, model.SetTag(vm.Owner)) // by which they are found together
 		vm.Entered = true
-		if w.made.Kept[nodes[i].Name] {                   // they stay as they were made
+		if w.made.Kept[nodes[i].Name] { // they stay as they were made
 			vm.Seed, vm.Inherited = nil, append(vm.Inherited, model.InheritedSeed)
 		}
 		out.VMs = append(out.VMs, vm)
