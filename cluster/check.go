@@ -93,7 +93,7 @@ func (r *reading) checkTwice(field string, list []string) {
 	}
 }
 
-// FieldOf is where a pool is written, by its name.
+// FieldOf returns the field that a pool is written in, by its name.
 func (f *File) FieldOf(pool string) string { return fieldOf(f, f.Pool(pool)) }
 
 // fieldOf is where a pool is written.
