@@ -176,12 +176,12 @@ func sharedStorages(all []pve.Resource) map[string]bool {
 	return shared
 }
 
-// named reports whether one of the configs names a volume.
+// named reports whether one of the configs names a volume. A linked clone's may stand there with its base or without.
 func named(volume string, configs []pve.Settings) bool {
 	for _, c := range configs {
 		for _, value := range c {
 			for part := range strings.SplitSeq(value, ",") {
-				if strings.TrimPrefix(part, "file=") == volume {
+				if model.SameVolume(strings.TrimPrefix(part, "file="), volume) {
 					return true
 				}
 			}

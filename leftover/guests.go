@@ -2,6 +2,7 @@ package leftover
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,20 @@ type guest struct {
 
 // forget is how long a guest is remembered that nobody asks about.
 const forget = 10 * time.Minute
+
+// Unnamed returns which of some volumes nothing of a guest names, neither its config, with and without what is pending, nor its
+// snapshots. While the guest is locked or a task works on it, that isn't known, and none is returned.
+func (g *Guests) Unnamed(ctx context.Context, c *pve.Client, r pve.Resource, volumes []string) ([]string, error) {
+	configs, err := g.configsOf(ctx, c, r, 0)
+	if err != nil || configs[0]["lock"] != "" {
+		return nil, err
+	}
+	tasks, _, err := c.Node(r.Node).Tasks(ctx, pve.TaskFilter{Source: "active", VMID: r.VMID})
+	if err != nil || len(tasks) > 0 {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(volumes), func(v string) bool { return named(v, configs) }), nil
+}
 
 // configsOf are all that a guest may get its disks from, as it was within the last moments: its config,
 // with and without what is pending, and those of its snapshots.

@@ -137,7 +137,10 @@ type Guest struct {
 	Ahead bool
 	// Missing are the slots of disks that the config names and the storage doesn't have, as far as
 	// that was checked.
-	Missing   []string
+	Missing []string
+	// Unnamed are volumes with the guest's VMID that neither its config nor one of its snapshots names, as far as
+	// that was checked.
+	Unnamed   []string
 	Snapshots []SnapshotInfo // nil: not read
 	Firewall  *SeenFirewall  // nil: not read
 	Agent     Agent
@@ -183,6 +186,20 @@ func (c *Config) DiskAt(slot string) (Disk, bool) {
 		return Disk{}, false
 	}
 	return c.Disks[i], true
+}
+
+// Names reports whether the config names a volume: in a slot, as an unused disk, or in an option.
+func (c *Config) Names(volume string) bool {
+	holds := func(d Disk) bool { return SameVolume(d.Volume, volume) }
+	if slices.ContainsFunc(c.Disks, holds) || slices.ContainsFunc(c.Unused, holds) {
+		return true
+	}
+	for _, value := range c.Options {
+		if SameVolume(value, volume) {
+			return true
+		}
+	}
+	return c.Running != nil && c.Running.Names(volume)
 }
 
 // BootDisk returns the disk that the guest boots from: the first of its boot order, else

@@ -51,3 +51,8 @@ func VolumeName(id string) string {
 	_, name, _ := strings.Cut(id, ":")
 	return path.Base(name)
 }
+
+// SameVolume reports whether two volume ids are of one volume: that of a linked clone may have its base in it or not.
+func SameVolume(a, b string) bool {
+	return a == b || a != "" && StorageOf(a) != "" && StorageOf(a) == StorageOf(b) && VolumeName(a) == VolumeName(b)
+}

@@ -23,6 +23,7 @@ type record struct {
 	missing  map[string]time.Time // when their storages were asked for volumes and didn't list them
 	shownAt  time.Time            // when it was read whether Proxmox shows us its disks
 	blind    bool                 // it doesn't
+	unnamed  []string             // volumes with its VMID that are not its own, see unnamed.go
 	lock     string               // beside the config
 	template bool
 	name     string
@@ -106,6 +107,7 @@ func (r *record) guest() *model.Guest {
 	}
 	g.Ahead = r.config != nil && r.configAt.After(r.listedAt)
 	g.Config, g.Snapshots, g.Missing, g.Firewall = r.config, r.snapshots, r.lacking(), r.firewall
+	g.Unnamed = r.unnamed
 	g.Agent, g.Addresses = r.agent, r.addresses
 	g.InFlight = r.inFlight()
 	g.Shown = r.config != nil && !r.listedAt.IsZero() && slices.Equal(r.listed.Tags, r.config.Tags) && r.listed.Lock == r.lock

@@ -43,6 +43,9 @@ func (o *Observer) Volumes(ctx context.Context) error {
 	if err := o.confirm(ctx); err != nil {
 		return err
 	}
+	if err := o.findUnnamed(ctx, all); err != nil {
+		return err
+	}
 	for _, list := range all {
 		slices.SortFunc(list, func(a, b model.Volume) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.ID, b.ID)) })
 	}

@@ -120,3 +120,26 @@ func (l *lab) lose(vmid int) {
 		}
 	})
 }
+
+// A config that names what the list of its storage shows has nothing of an earlier guest, whatever else names the volumes.
+func TestVolumesThatNothingOfTheirGuestNamesAreThoseOfAnEarlierOne(t *testing.T) {
+	inLab(t, world(3), func(t *testing.T, l *lab) {
+		earlier, err := l.client.Storage("pve1", "nfs").Alloc(t.Context(), pve.AllocOptions{VMID: 101, Filename: "vm-101-disk-7.qcow2", Size: "1G", Format: "qcow2"})
+		l.must(err)
+		upid, err := l.client.VM("pve1", 102).Snapshot(t.Context(), pve.SnapshotOptions{Name: "before"})
+		l.must(err)
+		_, err = l.client.Task(upid).Wait(t.Context())
+		l.must(err)
+		o := l.knows(100, 101, 102)
+		l.must(o.Volumes(t.Context()))
+		for id, g := range o.Snapshot().Guests {
+			want := []string(nil)
+			if id == 101 {
+				want = []string{earlier}
+			}
+			if !slices.Equal(g.Unnamed, want) {
+				t.Errorf("of VM %d nothing names %v, want %v", id, g.Unnamed, want)
+			}
+		}
+	})
+}

@@ -30,6 +30,8 @@ func (p *planner) inspect(out *Plan) {
 			o.Look.Volumes = true
 		case asks:
 			p.noteOrphans(o, vmid)
+		default:
+			o.noteUnnamed(p.have.Guests[vmid])
 		}
 	}
 }
@@ -66,6 +68,13 @@ func (p *planner) orphans(volumes []model.Volume) []string {
 func (p *planner) noteOrphans(o *Object, vmid int) {
 	if list := p.orphans(p.have.Volumes.Of(vmid)); len(list) > 0 {
 		o.note("disks of an earlier VM %d, which isn't there any more, are left: %s; they are kept: look what is on them, and remove them with pvesm free", vmid, strings.Join(list, ", "))
+	}
+}
+
+// noteUnnamed mentions disks that have the VMID of a guest and are none of its own: they would be left when it is destroyed.
+func (o *Object) noteUnnamed(g *model.Guest) {
+	if len(g.Unnamed) > 0 {
+		o.note("disks of an earlier VM %d are left, which VM %[1]d doesn't use: %s; they are kept: look what is on them, and remove them with pvesm free", g.VMID, strings.Join(g.Unnamed, ", "))
 	}
 }
 

@@ -1,11 +1,14 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/model"
@@ -39,11 +42,17 @@ const mostOrphans = 20
 // orphans names disks of machines that aren't there any more: somebody has removed the config of a
 // machine by hand. They may hold what nobody else has, so that nothing removes them by itself.
 func (e *examination) orphans() {
-	if err := e.c.Observer.Volumes(e.ctx); err != nil {
+	if err := cmp.Or(e.readOurs(), e.c.Observer.Volumes(e.ctx)); err != nil {
 		e.skip(areaCluster, "whether there are disks without a machine isn't known: "+ui.ShortCause(err), "")
 		return
 	}
 	have := e.c.Observer.Snapshot()
+	for _, vmid := range slices.Sorted(maps.Keys(have.Guests)) {
+		if unnamed := have.Guests[vmid].Unnamed; len(unnamed) > 0 {
+			e.warn(areaCluster, fmt.Sprintf("there are disks of an earlier VM %d, which VM %[1]d doesn't use: %s", vmid, strings.Join(unnamed, ", ")),
+				"Look what is on them. To remove them, on a node that has them: pvesm free "+strings.Join(unnamed, "; pvesm free "))
+		}
+	}
 	left := map[int][]model.Volume{}
 	for _, storage := range model.NamesOf(have.Volumes) {
 		for _, v := range have.Volumes[storage] {
@@ -67,4 +76,16 @@ func (e *examination) orphans() {
 	if more := len(vmids) - mostOrphans; more > 0 {
 		e.warn(areaCluster, fmt.Sprintf("there are disks of %d more VMs that aren't there", more), "")
 	}
+}
+
+// readOurs reads the configs of proxplane's machines: which disks are theirs stands nowhere else.
+func (e *examination) readOurs() error {
+	var all errgroup.Group
+	all.SetLimit(16)
+	for vmid, g := range e.have.Guests {
+		if node := e.have.Nodes[g.Node]; !g.Container && slices.Contains(g.Tags, model.Tag) && node != nil && node.Online {
+			all.Go(func() error { return e.c.Observer.Config(e.ctx, vmid) })
+		}
+	}
+	return all.Wait()
 }
