@@ -167,9 +167,22 @@ func (e *Engine) heardOf(p plan.Plan, want model.Desired, known *standing) plan.
 	for i, o := range p.Objects {
 		if with, ok := waits[o.Owner.Key]; ok && o.Unchanged() && with.Unchanged() {
 			p.Objects[i] = with
+			p.Objects[i].Notes = notesOf(with, o)
 		}
 	}
 	return p
+}
+
+// notesOf are the notes of an object's plan, and those that only the plan before it has: disks that were left are looked for by
+// plans that people see.
+func notesOf(now, before plan.Object) []plan.Note {
+	notes := slices.Clone(now.Notes)
+	for _, n := range before.Notes {
+		if !slices.ContainsFunc(notes, func(o plan.Note) bool { return o.Text == n.Text }) {
+			notes = append(notes, n)
+		}
+	}
+	return notes
 }
 
 // planDeep plans, reads the facts that the plan lacks, and plans again until it lacks none. more

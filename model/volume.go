@@ -52,6 +52,12 @@ func VolumeName(id string) string {
 	return path.Base(name)
 }
 
+// CloudInitVolume reports whether a volume is a drive that Proxmox fills from cloud-init options.
+func CloudInitVolume(id string) bool {
+	name := VolumeName(id)
+	return strings.HasPrefix(name, "vm-") && strings.Contains(name, "-cloudinit")
+}
+
 // SameVolume reports whether two volume ids are of one volume: that of a linked clone may have its base in it or not.
 func SameVolume(a, b string) bool {
 	return a == b || a != "" && StorageOf(a) != "" && StorageOf(a) == StorageOf(b) && VolumeName(a) == VolumeName(b)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/proxplane/proxplane/model"
 	"github.com/proxplane/proxplane/pve"
@@ -14,6 +15,9 @@ import (
 // guest by hand, and its VMID has been taken again since. No list of Proxmox shows that, and a guest that is destroyed
 // leaves such a volume behind.
 
+// comesIn is how long a disk may be there before the config names it: Proxmox makes it first.
+const comesIn = 2 * time.Minute
+
 // findUnnamed reads which of the volumes with the VMIDs of guests belong to nothing that these guests have. It is about guests
 // whose configs were read, and costs requests only where a config doesn't name all of its volumes.
 func (o *Observer) findUnnamed(ctx context.Context, all model.Volumes) error {
@@ -22,7 +26,7 @@ func (o *Observer) findUnnamed(ctx context.Context, all model.Volumes) error {
 		volumes []string
 	}
 	suspects := map[int]suspect{}
-	of := map[int][]model.Volume{}
+	of, now := map[int][]model.Volume{}, o.client.Now()
 	for _, list := range all {
 		for _, v := range list {
 			of[v.VMID] = append(of[v.VMID], v)
@@ -34,13 +38,13 @@ func (o *Observer) findUnnamed(ctx context.Context, all model.Volumes) error {
 			r.unnamed = nil
 			o.put(vmid)
 		}
-		if r.config == nil || r.config.Half || r.lock != "" || r.inFlight() != 0 || slices.ContainsFunc(o.have.Tasks, func(t model.Task) bool { return t.VMID == vmid }) {
+		if r.config == nil || r.config.Half || r.lock != "" || slices.ContainsFunc(o.have.Tasks, func(t model.Task) bool { return t.VMID == vmid }) {
 			continue
 		}
 		var volumes []string
 		for _, v := range of[vmid] {
 			// The memory of a snapshot is named by the snapshot, which isn't read for it.
-			if !r.config.Names(v.ID) && !strings.Contains(model.VolumeName(v.ID), "-state-") {
+			if recent := !v.Created.IsZero() && now.Sub(v.Created) < comesIn; !recent && !r.config.Names(v.ID) && !model.CloudInitVolume(v.ID) && !strings.Contains(model.VolumeName(v.ID), "-state-") {
 				volumes = append(volumes, v.ID)
 			}
 		}

@@ -99,7 +99,7 @@ func (p *planner) removeLeft(o *Object, l model.Left) {
 			o.Look.Rights = append(o.Look.Rights, path)
 			continue
 		}
-		why, effect := whyLeft(l)
+		why, effect := whyLeft(l, volume)
 		if !p.have.May(path, "Datastore.Allocate") {
 			o.note("%s on %s is left: %s, and these credentials lack Datastore.Allocate on %s; remove it with pvesm free", volume, l.Node, why, path)
 			continue
@@ -113,9 +113,11 @@ func (p *planner) removes(volume string) bool {
 	return slices.ContainsFunc(p.have.Left, func(l model.Left) bool { return slices.Contains(l.Removable(), volume) })
 }
 
-// whyLeft returns how a disk was left, and what its removal means.
-func whyLeft(l model.Left) (why string, e Effect) {
+// whyLeft says how a disk came to be left, and what its end means.
+func whyLeft(l model.Left, volume string) (why string, e Effect) {
 	switch {
+	case l.Half() && model.CloudInitVolume(volume):
+		return fmt.Sprintf("a copy that failed or an earlier VM %d has left it; Proxmox alone writes into it, and no VM can be made while it is there", l.VMID), Live
 	case l.Half():
 		return fmt.Sprintf("a copy that failed has left it half made, for VM %d", l.VMID), Live
 	case l.Blocks:

@@ -57,6 +57,9 @@ func (p *planner) inspected(o *Object, v model.VM) (vmid int, asks bool) {
 func (p *planner) orphans(volumes []model.Volume) []string {
 	var list []string
 	for _, v := range volumes {
+		if model.CloudInitVolume(v.ID) {
+			continue // it holds nothing but what Proxmox writes into it, and is removed where it is in the way
+		}
 		if p.have.Guests[v.VMID] == nil && p.have.Placed[v.VMID].Node == "" && !p.removes(v.ID) {
 			list = append(list, fmt.Sprintf("%s on %s", v.ID, v.Node))
 		}

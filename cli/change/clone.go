@@ -80,7 +80,7 @@ func (c *cloning) run(ctx context.Context, u *ui.UI, source, name string) error 
 	if err != nil {
 		return err
 	}
-	from, err := target.FindGuest(have, source)
+	from, err := one.Find(ctx, have, source)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,10 @@ func showDiff(u *ui.UI, o plan.Object, g *model.Guest) bool {
 	page := u.Page(u.Out)
 	name := status.Name(o.Owner.Key)
 	was, is := "Proxmox", "manifests"
-	if g == nil {
+	switch {
+	case g == nil && o.Wait != nil && o.Wait.Reason.Facts().Hidden:
+		was = "unknown"
+	case g == nil:
 		was = "not there"
 	}
 	u.Say("%s\n%s", page.Bold("--- "+name+" ("+was+")"), page.Bold("+++ "+name+" ("+is+")"))

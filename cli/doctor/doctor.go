@@ -236,6 +236,7 @@ func (e *examination) inside() {
 		e.mappings()
 		e.haGroups()
 		e.guests()
+		e.unseen()
 		e.snippets()
 	}
 	e.account()

@@ -264,3 +264,20 @@ func (e *examination) discs() {
 			"A storage that the nodes share changes that: isoStorage in the Provider's defaults.")
 	}
 }
+
+// unseen names machines whose VMIDs guests have that these credentials may not see: an entry on /vms/VMID takes the place of one on
+// /vms. Plans say the same of them.
+func (e *examination) unseen() {
+	want := e.want
+	want.Quick = true
+	p, err := e.c.Site.Plan(e.ctx, want)
+	if err != nil {
+		e.skip(areaManifests, "whether there are machines that these credentials can't see isn't known: "+ui.ShortCause(err), "")
+		return
+	}
+	for _, o := range p.Objects {
+		if o.Wait != nil && o.Wait.Reason == model.WaitUnseen {
+			e.bad(areaManifests, status.CLI.Wait(*o.Wait), "")
+		}
+	}
+}

@@ -133,7 +133,7 @@ func readGuests(ctx context.Context, c *target.Site, names []string) ([]int, err
 	if err != nil {
 		return nil, err
 	}
-	guests, err := target.FindGuests(have, names)
+	guests, err := c.FindAll(ctx, have, names)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func listVMs(ctx context.Context, g *Get, names []string) (listing, error) {
 	}
 	guests := target.Sorted(have, func(g *model.Guest) bool { return !g.Template && !g.Container })
 	if len(names) > 0 {
-		if guests, err = target.FindGuests(have, names); err != nil {
+		if guests, err = g.c.FindAll(ctx, have, names); err != nil {
 			return listing{}, err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/proxplane/proxplane/cli/target"
 	"github.com/proxplane/proxplane/cli/ui"
 	"github.com/proxplane/proxplane/model"
+	"github.com/proxplane/proxplane/pve"
 )
 
 // topping is one call of top.
@@ -40,8 +41,9 @@ func NewTop(u *ui.UI) *cobra.Command {
 		Long: `Show how much CPU, memory, disk and network nodes and machines use, again and again
 until Ctrl-C. Where the output isn't a terminal, or with --once, show it once.
 
-The figures are those of Proxmox' status round, which is every ten seconds. Rates of
-disk and network are between two rounds, so that they aren't there at first.`,
+Names and states are those of right now. The figures are those of Proxmox' status
+round, which is every ten seconds: a machine that was just started has none yet. Rates
+of disk and network are between two rounds, so that they aren't there at first.`,
 		Example: `  proxplane top
   proxplane top vms --sort memory
   proxplane top nodes --once
@@ -79,6 +81,8 @@ type load struct {
 	DiskOf   int64   `json:"diskOfBytes,omitempty"`
 	Uptime   int64   `json:"uptimeSeconds"`
 	Rates    *rates  `json:"rates,omitempty"`
+	// Unmeasured means that no status round has measured it since it was started, stopped or moved: the figures are 0.
+	Unmeasured bool `json:"unmeasured,omitempty"`
 }
 
 // loads are those of the whole cluster.
@@ -136,15 +140,19 @@ func (t *topping) run(ctx context.Context, u *ui.UI, args []string) error {
 	}
 }
 
-// look reads the load of everything with one request.
+// look reads the load of everything with one request, and from each node which machines it has and whether they run.
 func (t *topping) look(ctx context.Context, c *target.Site, kind string, names []string) (loads, error) {
 	list, err := c.Client.Cluster().Resources(ctx, "")
 	if err != nil {
 		return loads{}, c.Fail(fmt.Errorf("read the load of the cluster: %w", err))
 	}
+	have, err := c.LookNow(ctx)
+	if err != nil {
+		return loads{}, err
+	}
 	var all loads
-	var thereNodes, thereVMs []string
-	sums := map[string]*rates{}
+	var thereNodes []string
+	sums, measured := map[string]*rates{}, map[int]pve.Resource{}
 	for _, r := range list {
 		l := load{
 			Name: r.Name, Node: r.Node, VMID: r.VMID, State: r.Status, CPU: r.CPU, CPUs: int(r.MaxCPU), Memory: r.Memory, MemoryOf: r.MaxMemory, Uptime: r.Uptime,
@@ -154,12 +162,23 @@ func (t *topping) look(ctx context.Context, c *target.Site, kind string, names [
 			l.Name, l.Node, l.Disk, l.DiskOf = r.Node, "", r.Disk, r.MaxDisk
 			thereNodes = append(thereNodes, l.Name)
 			all.Nodes = append(all.Nodes, l)
-		case r.Type == "qemu" && !r.Template:
-			l.Rates = t.rates(r)
-			add(sums, r.Node, l.Rates)
-			thereVMs = append(thereVMs, r.Name)
-			all.VMs = append(all.VMs, l)
+		case r.Type == "qemu":
+			measured[r.VMID] = r
 		}
+	}
+	for id, g := range have.Guests {
+		if g.Template || g.Container {
+			continue
+		}
+		l := load{Name: g.Name, Node: g.Node, VMID: id, State: string(g.Status), CPUs: g.CPUs, MemoryOf: g.Memory}
+		if r, ok := measured[id]; ok && (r.Status == "running") == runs(g) && r.Node == l.Node {
+			l.CPU, l.Memory, l.Uptime, l.Rates = r.CPU, r.Memory, r.Uptime, t.rates(r)
+		} else {
+			l.Unmeasured = true
+			delete(t.last, fmt.Sprintf("qemu/%d", id))
+		}
+		add(sums, g.Node, l.Rates)
+		all.VMs = append(all.VMs, l)
 	}
 	for i, n := range all.Nodes {
 		all.Nodes[i].Rates = sums[n.Name] // of its machines
@@ -172,14 +191,23 @@ func (t *topping) look(ctx context.Context, c *target.Site, kind string, names [
 		return all, missing("node", names, thereNodes)
 	case "vms":
 		all.Nodes = nil
-		byID := func(name string) bool {
-			return slices.ContainsFunc(all.VMs, func(l load) bool { return fmt.Sprint(l.VMID) == target.Bare(name) })
+		if len(names) > 0 {
+			guests, err := c.FindAll(ctx, have, names)
+			if err != nil {
+				return loads{}, err
+			}
+			all.VMs = slices.DeleteFunc(all.VMs, func(l load) bool {
+				return !slices.ContainsFunc(guests, func(g *model.Guest) bool { return g.VMID == l.VMID })
+			})
 		}
-		err := missing("machine", slices.DeleteFunc(slices.Clone(names), byID), thereVMs)
-		all.VMs = slices.DeleteFunc(all.VMs, func(l load) bool { return !named(names, l.Name) && !named(names, fmt.Sprint(l.VMID)) })
-		return all, err
+		return all, nil
 	}
 	return all, nil
+}
+
+// runs reports whether a guest has a process; Proxmox' list calls one that is paused running.
+func runs(g *model.Guest) bool {
+	return g.Status == model.StatusRunning || g.Status == model.StatusPaused
 }
 
 // order sorts machines by what was asked for, the most first, and nodes by name.

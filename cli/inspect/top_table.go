@@ -96,7 +96,7 @@ func vmLoads(list []load) status.Table {
 	}, rateColumns...)}
 	for _, l := range list {
 		cpu, memory, cpus, most := percent(l.CPU), status.Size(l.Memory), fmt.Sprint(l.CPUs), status.Size(l.MemoryOf)
-		if l.State != string(model.StatusRunning) {
+		if l.Unmeasured || l.State != string(model.StatusRunning) {
 			cpu, memory = "", ""
 		}
 		if l.CPUs == 0 { // the list doesn't know the machine's figures yet

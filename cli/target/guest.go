@@ -115,6 +115,42 @@ func FindGuest(have *model.Observed, name string) (*model.Guest, error) {
 	return nil, ui.Advise(fmt.Errorf("several VMs are named %q: %s", name, strings.Join(ids, ", ")), "Say which one by its VMID.")
 }
 
+// Find finds a machine by its name or VMID in what was looked at. That a VMID isn't listed doesn't mean that it is free: a
+// guest may not be visible to these credentials, or it is a container.
+func (c *Site) Find(ctx context.Context, have *model.Observed, name string) (*model.Guest, error) {
+	g, err := FindGuest(have, name)
+	id, isID := strconv.Atoi(Bare(name))
+	switch {
+	case !errors.Is(err, ErrNoGuest) || isID != nil:
+		return g, err
+	case have.Guests[id] != nil:
+		return nil, noGuestError(fmt.Sprintf("%d is the container %q: proxplane manages VMs only", id, have.Guests[id].Name))
+	}
+	switch taken := c.Client.Cluster().CheckID(ctx, id); {
+	case errors.Is(taken, pve.ErrExists):
+		return nil, ui.Advise(noGuestError(fmt.Sprintf("VM %d isn't visible to %s", id, ui.Who(c.Connection.Credentials))),
+			fmt.Sprintf("Grant VM.Audit on /vms/%d, or use credentials that have it.", id))
+	case taken != nil && !errors.Is(taken, pve.ErrInvalid):
+		return nil, c.Fail(fmt.Errorf("ask whether VMID %d is taken: %w", id, taken))
+	}
+	return nil, err
+}
+
+// FindAll finds several, as [Site.Find] does; one that is named twice is there once.
+func (c *Site) FindAll(ctx context.Context, have *model.Observed, names []string) ([]*model.Guest, error) {
+	var list []*model.Guest
+	for _, name := range names {
+		g, err := c.Find(ctx, have, name)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(list, g) {
+			list = append(list, g)
+		}
+	}
+	return list, nil
+}
+
 // NearNames says which name was probably meant.
 func NearNames(have *model.Observed, name string) string {
 	var names []string
@@ -126,21 +162,6 @@ func NearNames(have *model.Observed, name string) string {
 		return fmt.Sprintf("Did you mean %s?", best)
 	}
 	return ""
-}
-
-// FindGuests finds several; one that is named twice is there once.
-func FindGuests(have *model.Observed, names []string) ([]*model.Guest, error) {
-	var list []*model.Guest
-	for _, name := range names {
-		g, err := FindGuest(have, name)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(list, g) {
-			list = append(list, g)
-		}
-	}
-	return list, nil
 }
 
 // VM returns the client's handle for a guest.

@@ -33,7 +33,7 @@ func (c *Site) Guests(ctx context.Context, names ...string) ([]*model.Guest, err
 				g, err = c.proved(ctx, objects[v.Owner.Key])
 			}
 		} else {
-			g, err = FindGuest(have, name)
+			g, err = c.Find(ctx, have, name)
 		}
 		if err != nil {
 			return nil, err
@@ -119,7 +119,11 @@ func (c *Site) proved(ctx context.Context, o plan.Object) (*model.Guest, error) 
 	if c.Namespace != "" {
 		words = status.Kubernetes
 	}
-	return nil, ui.Advise(noGuestError(fmt.Sprintf("%s isn't there yet: %s", status.Name(o.Owner.Key), words.Of(o).Message)), c.namesakes(o.Owner.Name))
+	absence := "isn't there yet"
+	if o.Wait != nil && o.Wait.Reason.Facts().Hidden || c.Observer.Snapshot().Guests[o.VMID] != nil {
+		absence = "wasn't found"
+	}
+	return nil, ui.Advise(noGuestError(fmt.Sprintf("%s %s: %s", status.Name(o.Owner.Key), absence, words.Of(o).Message)), c.namesakes(o.Owner.Name))
 }
 
 // namesakes says which machines have the name of an object and aren't its own.
