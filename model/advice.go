@@ -86,3 +86,6 @@ func (a Advice) String() string {
 	}
 	return text
 }
+
+// Doubts reports whether this is asked of a person because a guest may be an object's and doesn't prove it.
+func (d Do) Doubts() bool { return d == ProveGuest || d == NameVMID || d == TakeOver }

@@ -55,6 +55,9 @@ func GuestState(seen model.Status, reason model.Reason, made bool) string {
 // unseen returns the state of an object's guest that isn't among those that were seen.
 func unseen(o plan.Object) string {
 	reason := CLI.Of(o).Reason
+	if o.Wait != nil && o.Wait.Do.Do.Doubts() {
+		return string(model.StatusUnknown)
+	}
 	return GuestState("", reason, !reason.Facts().Unmade)
 }
 

@@ -56,7 +56,7 @@ func (w *awaiting) wantedGone(ctx context.Context, c *target.Site, o plan.Object
 	unknown := func(wait plan.Wait) error {
 		return fmt.Errorf("whether %s is gone isn't known: %s", o.Owner.Name, status.CLI.Wait(wait))
 	}
-	if o.Wait != nil && (o.Wait.Reason == model.WaitUnseen || slices.Contains(doubts, o.Wait.Do.Do)) {
+	if o.Wait != nil && (o.Wait.Reason == model.WaitUnseen || o.Wait.Do.Do.Doubts()) {
 		return false, "", unknown(*o.Wait)
 	}
 	want := c.Desired
@@ -84,9 +84,6 @@ func (w *awaiting) wantedGone(ctx context.Context, c *target.Site, o plan.Object
 	}
 	return false, "not all that matters was read yet", nil
 }
-
-// doubts is what people are asked to do where a machine may be an object's and doesn't prove it.
-var doubts = []model.Do{model.ProveGuest, model.NameVMID, model.TakeOver}
 
 // takenBy says who has the VMID of a machine that is gone.
 func takenBy(g *model.Guest, set string) string {
