@@ -177,8 +177,9 @@ func (p Page) wait(w plan.Wait) string {
 type Counts struct {
 	Make    int `json:"make"`
 	Change  int `json:"change"`
-	Restart int `json:"restart"` // also stopped
-	Remove  int `json:"remove"`  // destroyed, replaced, or losing data
+	Restart int `json:"restart"`           // also stopped
+	Remove  int `json:"remove"`            // destroyed, replaced, or losing data
+	Replace int `json:"replace,omitempty"` // of those: destroyed and recreated
 	Refused int `json:"refused"`
 	Blocked int `json:"blocked"` // a person has to change something
 	Wait    int `json:"wait"`
@@ -201,6 +202,9 @@ func CountOf(all plan.Plan) Counts {
 				c.Restart++
 			case plan.Replace, plan.LosesData:
 				c.Remove++
+				if strongest(o.Steps) == plan.Replace {
+					c.Replace++
+				}
 			default:
 				c.Change++
 			}
@@ -265,7 +269,7 @@ func (c Counts) String() string {
 		n    int
 		text string
 	}{
-		{c.Make, "to make"}, {c.Change, "to change"}, {c.Restart, "to stop or restart"}, {c.Remove, "to go or lose data"},
+		{c.Make, "to make"}, {c.Change, "to change"}, {c.Restart, "to stop or restart"}, {c.Replace, "to destroy and recreate"}, {c.Remove - c.Replace, "to go or lose data"},
 		{c.Refused, "refused"}, {c.Blocked, "blocked"}, {c.Wait, "waiting"}, {c.Same - c.gone, "up to date"}, {c.gone, "gone"}, {c.Unread, "not verified"},
 	} {
 		if part.n > 0 {
