@@ -131,6 +131,49 @@ func TestPausedMachinesAreNotOn(t *testing.T) {
 	})
 }
 
+// Proxmox starts a guest that is suspended to disk in spite of its lock. To take the lock away would lose what the guest had in memory.
+func TestMachinesThatAreSuspendedToDiskAreResumed(t *testing.T) {
+	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
+		vm := machine("web")
+		id := l.mustConverge(desired(vm)).Objects[1].VMID
+		sleep := func() {
+			t.Helper()
+			upid, err := l.client.VM("pve1", id).Suspend(t.Context(), pve.SuspendOptions{ToDisk: true})
+			if err == nil {
+				_, err = l.client.Task(upid).Wait(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(15 * time.Second)
+		}
+		sleep()
+		vm.Description = "changed"
+		rep := l.mustConverge(desired(vm))
+		l.vm("web", func(_ *pvesim.State, vm *pvesim.VM) {
+			if vm.Run == nil || vm.Conf["lock"] != "" || vm.Conf["vmstate"] != "" || !strings.Contains(vm.Conf["description"], "changed") {
+				t.Errorf("it is %v\n%s", vm.Conf, describe(rep))
+			}
+		})
+		// What is to be off is off, and can't be changed meanwhile.
+		sleep()
+		vm.Power = model.PowerOff
+		l.mustConverge(desired(vm))
+		vm.Description = "changed again"
+		opts := l.options()
+		opts.Patience = 20 * time.Second
+		rep, err := l.engine().Converge(t.Context(), desired(vm), opts)
+		if o := outcomeOf(t, rep, "web"); err != nil || o.State != engine.StateWaiting || !strings.Contains(o.Text, "suspended to disk") || strings.Contains(o.Text, "unlock") {
+			t.Errorf("%v\n%s", err, describe(rep))
+		}
+		vm.Deleted = true
+		l.mustConverge(desired(vm))
+		if n := len(l.ours()); n > 0 {
+			t.Errorf("%d are left", n)
+		}
+	})
+}
+
 func TestAFailedHotplugIsPending(t *testing.T) {
 	inLab(t, labWorld(1), func(t *testing.T, l *lab) {
 		vm := deaf("web")

@@ -115,6 +115,9 @@ func NotRead(path string, err error) error {
 	return fmt.Errorf("%s can't be read: %w", path, err)
 }
 
+// ErrNoManifests says that a folder has no manifests, whatever folders inside of it have.
+var ErrNoManifests = errors.New("has no *.yaml, *.yml or *.json")
+
 func manifestsIn(folder string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -128,7 +131,7 @@ func manifestsIn(folder string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("folder %s has no *.yaml, *.yml or *.json; folders in it aren't looked into", folder)
+		return nil, fmt.Errorf("folder %s %w", folder, ErrNoManifests)
 	}
 	return files, nil
 }

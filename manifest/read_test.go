@@ -54,7 +54,7 @@ func TestWhatCannotBeReadIsAnError(t *testing.T) {
 	empty := t.TempDir()
 	for _, c := range []struct{ path, want string }{
 		{filepath.Join(empty, "none.yaml"), "none.yaml isn't there: no such file or folder"},
-		{empty, "has no *.yaml, *.yml or *.json; folders in it aren't looked into"},
+		{empty, "has no *.yaml, *.yml or *.json"},
 		{"https://example.com/vm.yaml", "fetch it first (curl -fsS https://example.com/vm.yaml)"},
 		{"-", "there is no standard input"},
 	} {

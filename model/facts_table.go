@@ -73,7 +73,7 @@ var facts = map[string]Facts{
 		Calls: []Call{{Method: "POST", Path: VMPath + "/status/reboot", Why: powers}},
 	},
 	"Resume": {
-		Power: StatusRunning, AsSeen: true, Changes: AspectPower,
+		ByHand: true, Power: StatusRunning, AsSeen: true, Changes: AspectPower,
 		Calls: []Call{{Method: "POST", Path: VMPath + "/status/resume", Why: powers}},
 	},
 	"Shutdown": {

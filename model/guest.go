@@ -188,6 +188,12 @@ func (c *Config) DiskAt(slot string) (Disk, bool) {
 	return c.Disks[i], true
 }
 
+// Hibernated reports whether the guest is suspended to disk: it is off, and resumes when it is started.
+func (g *Guest) Hibernated() bool { return g.Lock == Hibernated && g.Status == StatusStopped }
+
+// Hibernated is the lock of a guest that is suspended to disk.
+const Hibernated = "suspended"
+
 // Names reports whether the config names a volume: in a slot, as an unused disk, or in an option.
 func (c *Config) Names(volume string) bool {
 	holds := func(d Disk) bool { return SameVolume(d.Volume, volume) }

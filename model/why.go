@@ -5,6 +5,7 @@ package model
 const (
 	WhyOn       = "it is to be on"
 	WhyResume   = "it is paused, and is to be on"
+	WhyWake     = "it is suspended to disk, and is to be on"
 	WhyOff      = "it is to be off"
 	WhyShutdown = "it is to be off, and its guest may shut down"
 
@@ -18,4 +19,4 @@ const (
 )
 
 // Whys lists all of them.
-var Whys = []string{WhyOn, WhyResume, WhyOff, WhyShutdown, WhyRetained, WhyRetainedUnused, WhyAdopted, WhyPooled, WhyHA, WhyData}
+var Whys = []string{WhyOn, WhyResume, WhyWake, WhyOff, WhyShutdown, WhyRetained, WhyRetainedUnused, WhyAdopted, WhyPooled, WhyHA, WhyData}

@@ -10,6 +10,9 @@ import (
 // as in doubt and read again; answers: the guest's agent will be asked anyway.
 func (o *Observer) Done(action model.Action, answers bool) {
 	vmid, facts := action.Guest(), model.FactsOf(action)
+	if facts.Boots {
+		o.woken(vmid)
+	}
 	switch {
 	case facts.Tells:
 		o.believe(action)
@@ -36,6 +39,22 @@ func (o *Observer) Done(action model.Action, answers bool) {
 		o.AgentUnsure(vmid)
 	}
 	o.doubtLists(facts.Changes)
+}
+
+// woken doubts the config of a guest that was suspended to disk and has been started: it has no lock any more.
+func (o *Observer) woken(vmid int) {
+	o.mu.RLock()
+	r := o.records[vmid]
+	asleep := r != nil && r.guest().Lock == model.Hibernated
+	o.mu.RUnlock()
+	if asleep {
+		o.change(vmid, func(r *record) {
+			r.forgetConfig()
+			if r.listed.Lock == model.Hibernated {
+				r.listed.Lock = ""
+			}
+		})
+	}
 }
 
 // believe records the state that a successful action leads to.

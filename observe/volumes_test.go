@@ -126,10 +126,15 @@ func TestVolumesThatNothingOfTheirGuestNamesAreThoseOfAnEarlierOne(t *testing.T)
 	inLab(t, world(3), func(t *testing.T, l *lab) {
 		earlier, err := l.client.Storage("pve1", "nfs").Alloc(t.Context(), pve.AllocOptions{VMID: 101, Filename: "vm-101-disk-7.qcow2", Size: "1G", Format: "qcow2"})
 		l.must(err)
-		upid, err := l.client.VM("pve1", 102).Snapshot(t.Context(), pve.SnapshotOptions{Name: "before"})
+		time.Sleep(5 * time.Minute)
+		// A disk that was made just now may be on its way into the config.
+		_, err = l.client.Storage("pve1", "nfs").Alloc(t.Context(), pve.AllocOptions{VMID: 100, Filename: "vm-100-disk-7.qcow2", Size: "1G", Format: "qcow2"})
 		l.must(err)
-		_, err = l.client.Task(upid).Wait(t.Context())
+		// One that waits for a restart, or that is detached, is named.
+		detached, err := l.client.Storage("pve1", "nfs").Alloc(t.Context(), pve.AllocOptions{VMID: 102, Filename: "vm-102-disk-7.qcow2", Size: "1G", Format: "qcow2"})
 		l.must(err)
+		l.sim.Do(func(s *pvesim.State) { s.VMs[102].Conf["unused0"] = detached })
+		time.Sleep(10 * time.Second)
 		o := l.knows(100, 101, 102)
 		l.must(o.Volumes(t.Context()))
 		for id, g := range o.Snapshot().Guests {

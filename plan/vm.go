@@ -37,7 +37,8 @@ func (p *planner) vm(v model.VM) Object {
 	}
 	g := f.guest
 	o.VMID, o.Node = g.VMID, g.Node
-	if p.occupied(&o, g, v.Deleted && !v.Keeps(g.Marker())) {
+	asleep := g.Hibernated() && !v.Deleted && p.want.Moves == nil
+	if p.occupied(&o, unlocked(g, asleep), v.Deleted && !v.Keeps(g.Marker())) {
 		return o
 	}
 	if g.Stray && !v.Deleted {
@@ -62,7 +63,12 @@ func (p *planner) vm(v model.VM) Object {
 	if !ready {
 		return o
 	}
-	p.converge(&o, p.recognise(&o, v, g).At(g.VMID), g)
+	v = p.recognise(&o, v, g).At(g.VMID)
+	if asleep {
+		p.wake(&o, v, g)
+		return o
+	}
+	p.converge(&o, v, g)
 	return o
 }
 

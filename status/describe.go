@@ -276,7 +276,11 @@ func observedConditions(g *model.Guest) []Condition {
 	default:
 		list = append(list, Condition{"AgentUp", "False", model.WaitAgent, "its guest agent doesn't answer, or isn't turned on"})
 	}
-	if g.Lock != "" {
+	switch {
+	case g.Lock == "":
+	case g.Hibernated():
+		list = append(list, Condition{"Locked", "True", model.WaitLock, "it is suspended to disk: starting it resumes it"})
+	default:
 		list = append(list, Condition{"Locked", "True", model.WaitLock, "an operation is under way: " + g.Lock})
 	}
 	if g.Config != nil && len(g.Config.Pending) > 0 {

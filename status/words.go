@@ -50,6 +50,7 @@ var shortNames = strings.NewReplacer(
 var whys = map[string]string{
 	model.WhyOn:             "powerState is On",
 	model.WhyResume:         "it is paused, and powerState is On",
+	model.WhyWake:           "it is suspended to disk, and powerState is On",
 	model.WhyOff:            "powerState is Off",
 	model.WhyShutdown:       "powerState is OffGraceful",
 	model.WhyRetained:       "deletionPolicy is Retain",

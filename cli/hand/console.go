@@ -80,7 +80,7 @@ func attach(ctx context.Context, c *target.Site, u *ui.UI, g *model.Guest, port 
 		return errors.New("the machine went away")
 	}
 	if g.Status != model.StatusRunning {
-		start := "proxplane power on " + g.Name
+		start := fmt.Sprintf("proxplane power on %d", g.VMID)
 		if c.Namespace != "" {
 			start = "powerState: On in its object"
 		}

@@ -29,9 +29,12 @@ type powerAction struct {
 }
 
 var powerOn = powerAction{
-	name: "on", alsoCalled: []string{"start", "resume"}, short: "Start machines", long: "Start machines. Those that run already stay as they are.", doing: "start", done: "running", from: model.StatusRunning,
+	name: "on", alsoCalled: []string{"start", "resume"}, short: "Start machines", long: "Start machines. Those that run already stay as they are, and those that are paused or\nsuspended to disk are resumed.", doing: "start", done: "running", from: model.StatusRunning,
 	do: func(at model.Target, _ *powering) model.Action { return model.Start{Target: at} },
 }
+
+// resume is what starts a machine that is paused.
+func resume(at model.Target, _ *powering) model.Action { return model.Resume{Target: at} }
 
 var powerActions = []powerAction{
 	powerOn,
@@ -134,8 +137,15 @@ func (p *powering) run(ctx context.Context, u *ui.UI, c *target.Site, a powerAct
 			u.Say("vm/%s (%d) is %s already.", g.Name, g.VMID, now)
 			continue
 		}
+		a, doing := a, a.doing
+		switch {
+		case a.name == powerOn.name && now == model.StatusPaused:
+			a.do, doing = resume, "resume"
+		case a.name == powerOn.name && g.Hibernated():
+			doing = "resume"
+		}
 		jobs = append(jobs, progress.Job{
-			Name: g.Name, What: fmt.Sprintf("%s VM %d", a.doing, g.VMID), Done: a.done,
+			Name: g.Name, What: fmt.Sprintf("%s VM %d", doing, g.VMID), Done: a.done,
 			Do: func(ctx context.Context) error { return c.Fail(p.press(ctx, c, hand, a, g)) },
 		})
 	}

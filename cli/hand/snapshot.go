@@ -117,7 +117,7 @@ func needsMemory(ctx context.Context, c *target.Site, g *model.Guest) error {
 		return err
 	}
 	return ui.Advise(fmt.Errorf("%s (%d) is %s, so there is no memory to keep in a snapshot", g.Name, g.VMID, now),
-		"Leave --memory out, or start it first: proxplane power on "+g.Name)
+		fmt.Sprintf("Leave --memory out, or start it first: proxplane power on %d", g.VMID))
 }
 
 func newSnapshotList(u *ui.UI) *cobra.Command {
@@ -169,7 +169,7 @@ snapshot has no memory is stopped afterwards, unless --start is given.`,
 					return err
 				}
 				if now, err := statusNow(cmd.Context(), c, g); err == nil && now == model.StatusStopped {
-					u.Note("%s is stopped now: the snapshot has no memory. Start it: proxplane power on %s", g.Name, g.Name)
+					u.Note("%s is stopped now: the snapshot has no memory. Start it: proxplane power on %d", g.Name, g.VMID)
 				}
 				return nil
 			})

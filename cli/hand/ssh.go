@@ -77,7 +77,7 @@ func (s *shell) run(ctx context.Context, u *ui.UI, c *target.Site, g *model.Gues
 		return errors.New("the machine went away")
 	}
 	if g.Status != model.StatusRunning {
-		return ui.Advise(fmt.Errorf("VM %d is %s", g.VMID, g.Status), "Start it: proxplane power on "+g.Name)
+		return ui.Advise(fmt.Errorf("VM %d is %s", g.VMID, g.Status), fmt.Sprintf("Start it: proxplane power on %d", g.VMID))
 	}
 	if s.User == "" {
 		s.User = cmp.Or(g.Config.Options["ciuser"], "root")

@@ -222,13 +222,26 @@ func (w *awaiting) checkGuest(ctx context.Context, c *target.Site, g *model.Gues
 	running := g.Status == model.StatusRunning
 	switch {
 	case w.state == "off":
-		return g.Status == model.StatusStopped && g.Lock == "", fmt.Sprintf("is %s", g.Status), nil
+		return g.Status == model.StatusStopped && (g.Lock == "" || g.Hibernated()), isNow(g), nil
+	case g.Hibernated():
+		return false, isNow(g), nil
 	case g.Lock != "":
 		return false, fmt.Sprintf("is locked (%s)", g.Lock), nil
 	case !running:
 		return false, fmt.Sprintf("is %s", g.Status), nil
 	}
 	return w.checkAddress(ctx, c, g)
+}
+
+// isNow says what a guest is.
+func isNow(g *model.Guest) string {
+	switch {
+	case g.Hibernated():
+		return "is suspended to disk"
+	case g.Lock != "":
+		return fmt.Sprintf("is %s, and locked (%s)", g.Status, g.Lock)
+	}
+	return fmt.Sprintf("is %s", g.Status)
 }
 
 // checkAddress asks the guest's agent, if there is to be one.

@@ -99,7 +99,7 @@ func (v *validating) check(u *ui.UI) ([]model.Key, []string, error) {
 		}
 		v.files, v.recursive = all, false
 	}
-	set, err := manifest.Read(v.files, u.In)
+	set, err := target.Read(u, v.files)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -144,7 +144,7 @@ func (t *Target) fromFiles(u *ui.UI, creds *pve.Credentials) ([]manifest.Wanted,
 	if err := t.expand(); err != nil {
 		return nil, err
 	}
-	set, err := manifest.Read(t.Files, u.In)
+	set, err := Read(u, t.Files)
 	if err != nil {
 		return nil, err
 	}
@@ -204,6 +204,21 @@ func FoldersOf(paths []string) ([]string, error) {
 		all = append(all, list...)
 	}
 	return all, nil
+}
+
+// Read reads manifests, and says so where a folder has none but those inside of it have.
+func Read(u *ui.UI, files []string) (*manifest.Set, error) {
+	set, err := manifest.Read(files, u.In)
+	if !errors.Is(err, manifest.ErrNoManifests) {
+		return set, err
+	}
+	for _, path := range files {
+		inside, _ := manifest.Folders(path) //nolint:errcheck // the first error is the one to report
+		if len(inside) > 0 && !slices.Contains(inside, path) {
+			return nil, ui.Advise(err, fmt.Sprintf("Folders inside of it have some, such as %s: -R reads them, too.", inside[0]))
+		}
+	}
+	return nil, err
 }
 
 // whose says where what is wanted is written: "the manifests have", "namespace lab
