@@ -51,6 +51,9 @@ func listVMs(ctx context.Context, g *Get, names []string) (listing, error) {
 	}
 	have = g.c.Observer.Snapshot()
 	var l listing
+	if silent := target.Silent(have); silent != "" {
+		l.notes = append(l.notes, silent)
+	}
 	var rows []status.VM
 	for _, old := range guests {
 		guest := have.Guests[old.VMID]

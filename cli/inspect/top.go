@@ -89,6 +89,8 @@ type load struct {
 type loads struct {
 	Nodes []load `json:"nodes,omitempty"`
 	VMs   []load `json:"vms,omitempty"`
+
+	silent string // of which nodes only the list's states are known
 }
 
 func (t *topping) run(ctx context.Context, u *ui.UI, args []string) error {
@@ -150,7 +152,7 @@ func (t *topping) look(ctx context.Context, c *target.Site, kind string, names [
 	if err != nil {
 		return loads{}, err
 	}
-	var all loads
+	all := loads{silent: target.Silent(have)}
 	var thereNodes []string
 	sums, measured := map[string]*rates{}, map[int]pve.Resource{}
 	for _, r := range list {

@@ -14,6 +14,9 @@ import (
 // show writes the tables; live ones into the place of the last.
 func (t *topping) show(u *ui.UI, all loads, live bool) error {
 	if t.output == "json" {
+		if all.silent != "" {
+			u.Note("%s", all.silent)
+		}
 		return ui.WriteJSON(u.Out, all)
 	}
 	var b strings.Builder
@@ -26,6 +29,11 @@ func (t *topping) show(u *ui.UI, all loads, live bool) error {
 			b.WriteByte('\n')
 		}
 		b.WriteString(vmLoads(all.VMs).Text(layout))
+	}
+	if live && all.silent != "" {
+		b.WriteString("\n" + status.Wrap("note: "+all.silent, layout.Width, "      ") + "\n")
+	} else if all.silent != "" {
+		u.Note("%s", all.silent)
 	}
 	text := b.String()
 	if text == "" {

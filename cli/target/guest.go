@@ -37,6 +37,22 @@ func (c *Site) LookNow(ctx context.Context) (*model.Observed, error) {
 	return c.lookCloser(ctx, c.Observer.Snapshot()), nil
 }
 
+// Silent says of which nodes' machines the power states are only those of the cluster's list, since the nodes didn't answer; empty: of
+// none. Nodes that are offline aren't among them: the list itself says so.
+func Silent(have *model.Observed) string {
+	nodes := map[string]bool{}
+	for _, g := range have.Guests {
+		if n := have.Nodes[g.Node]; g.StalePower && !g.Template && !g.Container && n != nil && n.Online {
+			nodes[g.Node] = true
+		}
+	}
+	if len(nodes) == 0 {
+		return ""
+	}
+	names := model.NamesOf(nodes)
+	return fmt.Sprintf("no answer from %s: what is shown of machines there is what the cluster's list says, which may be old", ui.AndList(names))
+}
+
 // lookCloser reads what the lists don't show of new guests: for some seconds they
 // have neither name nor state there. Who can't be read stays as the lists have it.
 func (c *Site) lookCloser(ctx context.Context, have *model.Observed) *model.Observed {

@@ -139,6 +139,8 @@ func saidBy(err error) string {
 		return "" // it didn't say anything
 	case e.Status > 0:
 		return fmt.Sprintf("%s (HTTP %d)", text, e.Status)
+	case e.Kind == pve.ErrNodeUnreachable:
+		return "" // the client knew it, and didn't ask again
 	}
 	return text
 }
