@@ -138,7 +138,7 @@ func TestAddressesAreFound(t *testing.T) {
 	r := newReach(t)
 	r.must("power", "off", "web-2")
 	_, _, stderr := r.ssh("web-2", "--", "true")
-	wantText(t, stderr, `is stopped`, `proxplane power on web-2`)
+	wantText(t, stderr, `is stopped`, `proxplane power on 31983`)
 	_, _, stderr = r.ssh("web-9", "--", "true")
 	wantText(t, stderr, `no VM is named "web-9"`)
 

@@ -40,7 +40,7 @@ func (p *planner) inspect(out *Plan) {
 // or the one that it gets or would have had; asks means that there is no such guest.
 func (p *planner) inspected(o *Object, v model.VM) (vmid int, asks bool) {
 	if g := p.have.Guests[o.VMID]; g != nil {
-		if g.Config == nil || v.Deleted {
+		if g.Config == nil {
 			return 0, false
 		}
 		return g.VMID, false

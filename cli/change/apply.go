@@ -28,6 +28,19 @@ type applying struct {
 	saved     *savedPlan // the plan that is to be done; nil: whatever is planned now
 	savedFile string
 	released  map[model.Owner]int
+	spent     time.Duration // of the timeout, without the time that people took to answer
+}
+
+// work returns a context that ends with the timeout; done ends it, and puts an error into words that says that nothing was begun.
+func (a *applying) work(ctx context.Context) (bounded context.Context, done func(error) error) {
+	begun := time.Now()
+	bounded, cancel := ui.WithRest(ctx, a.timeout, a.spent)
+	return bounded, func(err error) error {
+		err = ui.TooEarly(bounded, err)
+		cancel()
+		a.spent += time.Since(begun)
+		return err
+	}
 }
 
 func (a *applying) flags(cmd *cobra.Command) {
@@ -105,16 +118,21 @@ func (a *applying) check() error {
 func (a *applying) carryOut(ctx context.Context, u *ui.UI, list []*target.Site) error {
 	var before *results
 	for {
-		plans, err := a.plans(ctx, list)
-		if err != nil {
+		working, done := a.work(ctx)
+		plans, err := a.plans(working, list)
+		if err == nil {
+			a.hearAll(working, list, plans)
+		}
+		if err := done(err); err != nil {
 			return err
 		}
-		a.hearAll(ctx, list, plans)
 		if err := a.show(u, list, plans); err != nil {
 			return err
 		}
 		if before == nil {
-			a.mentionUnnamed(ctx, u, list)
+			working, done := a.work(ctx)
+			a.mentionUnnamed(working, u, list)
+			_ = done(nil) // nothing that is needed
 		}
 		all := joined(plans)
 		if a.saved != nil && before == nil {
@@ -135,14 +153,14 @@ func (a *applying) carryOut(ctx context.Context, u *ui.UI, list []*target.Site) 
 		if a.output == "" {
 			fmt.Fprintln(u.Out)
 		}
-		done, err := a.converge(ctx, u, list, plans)
+		came, err := a.converge(ctx, u, list, plans)
 		if err != nil {
 			return err
 		}
-		if !done.late() || !u.Asks() {
-			return a.conclude(u, list, done)
+		if !came.late() || !u.Asks() {
+			return a.conclude(u, list, came)
 		}
-		before = &done
+		before = &came
 		if a.output == "" {
 			u.Say("\nThere is more to do than the plan said:\n")
 		}
@@ -151,8 +169,6 @@ func (a *applying) carryOut(ctx context.Context, u *ui.UI, list []*target.Site) 
 
 // hearAll asks guest agents: all of them, before it is said that there is nothing to do.
 func (a *applying) hearAll(ctx context.Context, list []*target.Site, plans []plan.Plan) {
-	ctx, cancel := ui.WithTimeout(ctx, a.timeout)
-	defer cancel()
 	most := mostAgents
 	if joined(plans).Unchanged() {
 		most = math.MaxInt

@@ -76,17 +76,37 @@ func (c *cloning) run(ctx context.Context, u *ui.UI, source, name string) error 
 	if err != nil {
 		return err
 	}
-	have, err := one.LookNow(ctx)
+	working, done := c.work(ctx)
+	plans, err := c.prepare(working, u, one, source, name)
+	if err := done(err); err != nil {
+		return err
+	}
+	if made := copyIn(plans); made.Ready() && c.output == "" {
+		u.Say("Nothing to do: %s is VM %d on %s already.", status.Name(made.Owner.Key), made.VMID, made.Node)
+		return nil
+	}
+	c.agree(plans)
+	list := []*target.Site{one}
+	came, err := c.converge(ctx, u, list, plans)
 	if err != nil {
 		return err
+	}
+	return c.conclude(u, list, came)
+}
+
+// prepare plans the copy.
+func (c *cloning) prepare(ctx context.Context, u *ui.UI, one *target.Site, source, name string) ([]plan.Plan, error) {
+	have, err := one.LookNow(ctx)
+	if err != nil {
+		return nil, err
 	}
 	from, err := one.Find(ctx, have, source)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if c.snapshot != "" {
 		if _, _, err := one.Snapshot(ctx, fmt.Sprint(from.VMID), c.snapshot); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	one.Desired = c.desired(from, name)
@@ -98,31 +118,22 @@ func (c *cloning) run(ctx context.Context, u *ui.UI, source, name string) error 
 	list := []*target.Site{one}
 	plans, err := c.plans(ctx, list)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.fits(u, have.Guests[copyIn(plans).VMID]); err != nil {
-		return err
+		return nil, err
 	}
 	if g := have.Guests[copyIn(plans).VMID]; g != nil && g.Status == model.StatusRunning {
 		// It was made before, and is in use: making it again mustn't stop it.
 		one.Desired.VMs[0].Power = model.PowerOn
 		if plans, err = c.plans(ctx, list); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if w := copyIn(plans).Wait; w != nil && w.Reason == model.WaitForeign {
-		return errors.New(status.CLI.Wait(*w))
+		return nil, errors.New(status.CLI.Wait(*w))
 	}
-	if made := copyIn(plans); made.Ready() && c.output == "" {
-		u.Say("Nothing to do: %s is VM %d on %s already.", status.Name(made.Owner.Key), made.VMID, made.Node)
-		return nil
-	}
-	c.agree(plans)
-	done, err := c.converge(ctx, u, list, plans)
-	if err != nil {
-		return err
-	}
-	return c.conclude(u, list, done)
+	return plans, nil
 }
 
 // fits checks that a copy that is there already is as the flags ask for: only new ones are

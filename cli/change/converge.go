@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/proxplane/proxplane/cli/progress"
 	"github.com/proxplane/proxplane/cli/target"
@@ -29,8 +30,10 @@ func (r results) late() bool { return slices.ContainsFunc(r.reports, engine.Repo
 
 // converge works on all clusters at once and shows how it goes.
 func (a *applying) converge(outer context.Context, u *ui.UI, list []*target.Site, plans []plan.Plan) (results, error) {
-	ctx, cancel := ui.WithTimeout(outer, a.timeout)
+	begun := time.Now()
+	ctx, cancel := ui.WithRest(outer, a.timeout, a.spent)
 	defer cancel()
+	defer func() { a.spent += time.Since(begun) }()
 	show, stood := progress.New(u, a.output, joined(plans)), progress.NewStanding(joined(plans))
 	events := func(e engine.Event) {
 		stood.Event(e)

@@ -79,11 +79,21 @@ func (a *applying) endNamed(ctx context.Context, u *ui.UI, names []string, end f
 	if err != nil {
 		return err
 	}
+	all := parts{c}
+	working, done := a.work(ctx)
+	if err := done(all.ending(working, names, end)); err != nil {
+		return err
+	}
+	return a.carryOut(ctx, u, all)
+}
+
+// ending adds the machines of some names, as those that end.
+func (p *parts) ending(ctx context.Context, names []string, end func(*model.Guest) (model.VM, error)) error {
+	c := (*p)[0]
 	guests, err := c.Guests(ctx, names...)
 	if err != nil {
 		return err
 	}
-	all := parts{c}
 	for _, g := range guests {
 		if err := c.Observer.Config(ctx, g.VMID); err != nil {
 			return c.Fail(err)
@@ -100,7 +110,7 @@ func (a *applying) endNamed(ctx context.Context, u *ui.UI, names []string, end f
 			return err
 		}
 		v.Owner, v.VMID, v.Deleted = now.Config.Marker.Owner, g.VMID, true
-		all.with(v)
+		p.with(v)
 	}
-	return a.carryOut(ctx, u, all)
+	return nil
 }

@@ -34,8 +34,8 @@ Provider, with spec.nodes.NODE.maintenance, or in Proxmox, with
   proxplane undrain pve1`,
 		Args: command.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.run(cmd.Context(), u, func(c *target.Site, have *model.Observed) error {
-				return m.drain(cmd.Context(), u, c, have, args[0])
+			return m.run(cmd.Context(), u, func(ctx context.Context, c *target.Site, have *model.Observed) error {
+				return m.drain(ctx, u, c, have, args[0])
 			})
 		},
 	}
@@ -55,8 +55,8 @@ A machine that was moved since, by "proxplane move" or in Proxmox, stays where i
   proxplane undrain pve1 -f machines/`,
 		Args: command.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.run(cmd.Context(), u, func(c *target.Site, have *model.Observed) error {
-				return m.undrain(cmd.Context(), u, c, have, args[0])
+			return m.run(cmd.Context(), u, func(ctx context.Context, c *target.Site, have *model.Observed) error {
+				return m.undrain(ctx, u, c, have, args[0])
 			})
 		},
 	}

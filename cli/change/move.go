@@ -41,8 +41,8 @@ devices, HA. Only machines that proxplane made or adopted are moved.`,
 		Args:              command.Takes(1, -1),
 		ValidArgsFunction: m.CompleteKinds(u, "vm"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.run(cmd.Context(), u, func(c *target.Site, have *model.Observed) error {
-				return m.byName(cmd.Context(), c, have, args)
+			return m.run(cmd.Context(), u, func(ctx context.Context, c *target.Site, have *model.Observed) error {
+				return m.byName(ctx, c, have, args)
 			}, args...)
 		},
 	}
@@ -62,7 +62,7 @@ func (m *moving) flags(cmd *cobra.Command) {
 }
 
 // run moves the machines that choose puts into what is wanted.
-func (m *moving) run(ctx context.Context, u *ui.UI, choose func(*target.Site, *model.Observed) error, names ...string) error {
+func (m *moving) run(ctx context.Context, u *ui.UI, choose func(context.Context, *target.Site, *model.Observed) error, names ...string) error {
 	if err := errors.Join(m.check(), command.CheckOutput(m.output, "json")); err != nil {
 		return err
 	}
@@ -70,6 +70,18 @@ func (m *moving) run(ctx context.Context, u *ui.UI, choose func(*target.Site, *m
 	if err != nil {
 		return err
 	}
+	working, done := m.work(ctx)
+	if err := done(m.choose(working, c, choose)); err != nil {
+		return err
+	}
+	if len(m.unknown) > 0 {
+		u.Note("placement policies and labels of nodes aren't known for %s, only what Proxmox knows: room, storages, devices and HA; name their manifests with -f", few(m.unknown))
+	}
+	return m.carryOut(ctx, u, m.parts)
+}
+
+// choose looks at the cluster, and has the machines moved that are chosen.
+func (m *moving) choose(ctx context.Context, c *target.Site, choose func(context.Context, *target.Site, *model.Observed) error) error {
 	have, err := c.LookNow(ctx)
 	if err != nil {
 		return err
@@ -80,7 +92,7 @@ func (m *moving) run(ctx context.Context, u *ui.UI, choose func(*target.Site, *m
 	for _, v := range known {
 		m.known[v.Owner] = true
 	}
-	if err := choose(c, have); err != nil {
+	if err := choose(ctx, c, have); err != nil {
 		return err
 	}
 	// Other machines of the manifests matter for where these may go. How they are nobody looks at.
@@ -90,10 +102,7 @@ func (m *moving) run(ctx context.Context, u *ui.UI, choose func(*target.Site, *m
 			c.Desired.Seen[v.Owner.Key] = true
 		}
 	}
-	if len(m.unknown) > 0 {
-		u.Note("placement policies and labels of nodes aren't known for %s, only what Proxmox knows: room, storages, devices and HA; name their manifests with -f", few(m.unknown))
-	}
-	return m.carryOut(ctx, u, m.parts)
+	return nil
 }
 
 // byName moves machines by name.

@@ -19,10 +19,15 @@ func (e *TimeoutError) Is(target error) bool { return target == context.Deadline
 
 // WithTimeout bounds ctx, if that is wanted.
 func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return WithRest(ctx, d, 0)
+}
+
+// WithRest bounds ctx by what is left of a time, if there is a bound.
+func WithRest(ctx context.Context, d, spent time.Duration) (context.Context, context.CancelFunc) {
 	if d <= 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, d, &TimeoutError{d})
+	return context.WithTimeoutCause(ctx, d-spent, &TimeoutError{d})
 }
 
 // again is what people should know when it ends early.
@@ -42,6 +47,16 @@ func Lateness(err error) error {
 	var late *TimeoutError
 	if errors.As(err, &late) {
 		return Advise(late, again)
+	}
+	return err
+}
+
+// TooEarly says what --timeout means before anything was begun.
+func TooEarly(ctx context.Context, err error) error {
+	err = Ending(ctx, err)
+	var late *TimeoutError
+	if errors.As(err, &late) {
+		return Advise(late, "Nothing was begun: Proxmox hadn't said by then what there is.")
 	}
 	return err
 }
