@@ -17,10 +17,7 @@ func (p *planner) namesakes(o *Object, v model.VM) (look Look) {
 		}
 	}
 	for _, g := range p.have.Named(v.Name) {
-		owner, _, ours := model.ParseStateTag(g.Tags)
-		if ours && p.want.Foresee && !g.Template && owner != v.Owner.ID() {
-			o.note("VM %d on %s, another machine of proxplane's, has the same name; commands that go by the name %s alone can't tell which is meant: give them these manifests, or VMIDs", g.VMID, g.Node, v.Name)
-		}
+		_, _, ours := model.ParseStateTag(g.Tags)
 		if g.Template || g.Container || ours || g.Config != nil && g.Config.Marker != nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package script_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -136,13 +137,15 @@ var (
 	already   = regexp.MustCompile(`^vm/\S+ \((\d+)\) is (running|stopped) already\.$`)
 	unnamed   = regexp.MustCompile(`no VM is named "([^"]+)"`)
 	numbered  = regexp.MustCompile(`there is no VM (\d+)$`)
-	tableHead = regexp.MustCompile(`^NAME +STATE +NODE +VMID`)
+	tableHead = regexp.MustCompile(`^NAME +(STATE +NODE +VMID|VMID +NODE +STATE)`) // of get and apply, or of top
+	asleep    = regexp.MustCompile(`^✓ vm/(\S+)  is suspended to disk$`)
 	cells     = regexp.MustCompile(`  +`) // between the cells of a row
 	told      = regexp.MustCompile(`(?:^|[ ("])proxplane ([a-z]+)`)
 )
 
 // untrue are the sentences of an output that aren't so.
 func (w world) untrue(out string) (wrong []string) {
+	wrong = w.untrueValues(out)
 	lines := strings.Split(out, "\n")
 	for i, line := range lines {
 		claim := ""
@@ -155,6 +158,10 @@ func (w world) untrue(out string) (wrong []string) {
 			there := slices.ContainsFunc(w.named(m[1], false), func(vm *pvesim.VM) bool { return vm.Snaps[m[3]] != nil })
 			if there != (m[2] == "take") {
 				claim = fmt.Sprintf("%s has snapshot %s: %v", m[1], m[3], there)
+			}
+		case asleep.MatchString(line):
+			if list := w.named(asleep.FindStringSubmatch(line)[1], false); !slices.ContainsFunc(list, func(vm *pvesim.VM) bool { return vm.Conf["lock"] == "suspended" && vm.Run == nil }) {
+				claim = "none of that name is"
 			}
 		case already.MatchString(line):
 			m := already.FindStringSubmatch(line)
@@ -174,6 +181,60 @@ func (w world) untrue(out string) (wrong []string) {
 		}
 		if claim != "" {
 			wrong = append(wrong, fmt.Sprintf("it says %q, but %s", line, claim))
+		}
+	}
+	return wrong
+}
+
+// untrueValues are the machines in JSON, one value or one in each line, that aren't as it says.
+func (w world) untrueValues(out string) (wrong []string) {
+	if !strings.HasPrefix(out, "{") && !strings.HasPrefix(out, "[") {
+		return nil
+	}
+	for in := json.NewDecoder(strings.NewReader(out)); ; {
+		var value any
+		if in.Decode(&value) != nil {
+			return wrong
+		}
+		wrong = append(wrong, w.unlikeValue(value)...)
+	}
+}
+
+// unlikeValue looks for machines in a value, and compares them with those that there are.
+func (w world) unlikeValue(value any) (wrong []string) {
+	switch v := value.(type) {
+	case []any:
+		for _, one := range v {
+			wrong = append(wrong, w.unlikeValue(one)...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			wrong = append(wrong, w.unlikeValue(v[key])...)
+		}
+		id, numbered := v["vmid"].(float64)
+		said, _ := v["state"].(string)
+		vm := w.vms[int(id)]
+		switch {
+		case !numbered || !slices.Contains([]string{"running", "stopped", "paused", "absent"}, said):
+			return wrong // it is none, or nothing is said of it
+		case said == "absent":
+			if vm != nil && vm.Name() == v["name"] && marked(vm) {
+				wrong = append(wrong, fmt.Sprintf("%s is said to be absent, and is VM %d", vm.Name(), vm.ID))
+			}
+			return wrong
+		case vm == nil:
+			return append(wrong, fmt.Sprintf("VM %d is said to be %s, and isn't there", int(id), said))
+		case said != state(vm):
+			wrong = append(wrong, fmt.Sprintf("VM %d is said to be %s, and is %s", vm.ID, said, state(vm)))
+		}
+		if node, ok := v["node"].(string); ok && node != vm.Node {
+			wrong = append(wrong, fmt.Sprintf("VM %d is said to be on %s, and is on %s", vm.ID, node, vm.Node))
+		}
+		if _, isLoad := v["memoryOfBytes"]; !isLoad {
+			bytes, ok := v["memoryBytes"].(float64)
+			if ok && bytes > 0 && status.Size(int64(bytes)) != memory(vm) {
+				wrong = append(wrong, fmt.Sprintf("VM %d is said to have %s of memory, and has %s", vm.ID, status.Size(int64(bytes)), memory(vm)))
+			}
 		}
 	}
 	return wrong
@@ -216,21 +277,24 @@ func (w world) rows(head, lines []string) (wrong []string) {
 		if len(fields) < 4 {
 			break // the table ends
 		}
-		name, vm := fields[0], w.numbered(fields[3])
-		switch said, _, _ := strings.Cut(fields[1], " "); {
+		name, vm := fields[0], w.numbered(column(fields, "VMID"))
+		switch said, _, _ := strings.Cut(column(fields, "STATE"), " "); {
 		case said == "absent":
 			if vm != nil && vm.Name() == name && marked(vm) {
 				wrong = append(wrong, fmt.Sprintf("%s is said to be absent, and is VM %d", name, vm.ID))
 			}
 			continue
 		case vm == nil:
-			wrong = append(wrong, fmt.Sprintf("%s is said to be VM %s, which isn't there", name, fields[3]))
+			wrong = append(wrong, fmt.Sprintf("%s is said to be VM %s, which isn't there", name, column(fields, "VMID")))
 			continue
 		case (said == "running" || said == "stopped") && said != state(vm):
 			wrong = append(wrong, fmt.Sprintf("VM %d is said to be %s, and is %s", vm.ID, said, state(vm)))
 		}
-		if vm.Node != fields[2] {
-			wrong = append(wrong, fmt.Sprintf("VM %d is said to be on %s, and is on %s", vm.ID, fields[2], vm.Node))
+		if node := column(fields, "NODE"); vm.Node != node {
+			wrong = append(wrong, fmt.Sprintf("VM %d is said to be on %s, and is on %s", vm.ID, node, vm.Node))
+		}
+		if slices.Contains(head, "UP") {
+			continue // MEMORY is what it uses
 		}
 		for name, is := range map[string]string{"CPUS": cpus(vm), "MEMORY": memory(vm), "DISK": disks(vm), "IP": w.address(vm)} {
 			if said := column(fields, name); said != "" && said != "-" && said != is {
@@ -384,6 +448,17 @@ func TestUntrueSentencesAreFound(t *testing.T) {
 		{"NAME  STATE              NODE  VMID\nweb   running (migrate)  pve2   101\n", false},
 		{"NAME  STATE    NODE  VMID\nweb   running  pve1   109\n", false},
 		{"NAME  STATE   NODE  VMID\nweb   absent  -      101\n", false},
+		{"NAME  VMID  NODE  STATE    CPUS  CPU  MEMORY     OF   UP\nweb    101  pve1  running     2   1%   2 GiB  4 GiB  38s\n", true},
+		{"NAME  VMID  NODE  STATE    CPUS  CPU  MEMORY     OF   UP\nweb    101  pve1  stopped     2    -       -  4 GiB    -\n", false},
+		{"✓ vm/web  is suspended to disk", false},
+		{`[{"name": "web", "state": "running", "node": "pve1", "vmid": 101, "memoryBytes": 4294967296}]`, true},
+		{`[{"name": "web", "state": "stopped", "node": "pve1", "vmid": 101}]`, false},
+		{`[{"name": "web", "state": "running", "node": "pve2", "vmid": 101}]`, false},
+		{`[{"name": "web", "state": "running", "node": "pve1", "vmid": 101, "memoryBytes": 2147483648}]`, false},
+		{`[{"name": "web", "state": "running", "node": "pve1", "vmid": 109}]`, false},
+		{`{"vms": [{"name": "web", "state": "absent", "vmid": 101}]}`, false},
+		{`{"nodes": [{"name": "pve1", "state": "online"}], "vms": [{"name": "web", "vmid": 101, "node": "pve1", "state": "running", "memoryBytes": 1, "memoryOfBytes": 4294967296}]}`, true},
+		{`{"type":"plan","objects":[{"object":"vm/web","name":"web","vmid":101,"node":"pve1","state":"Ready"}]}` + "\n" + `{"type":"summary","vms":[{"name":"web","state":"stopped","vmid":101}]}`, false},
 	} {
 		if wrong := w.untrue(c.out); (len(wrong) == 0) != c.so {
 			t.Errorf("%q: found %q", c.out, wrong)
