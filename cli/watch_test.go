@@ -124,9 +124,9 @@ func TestTheTimeThatWasGivenIsOver(t *testing.T) {
 		t.Errorf("it says that it is done:\n%s", out)
 	}
 	// Not even the first list comes: nothing is known, and nothing is green.
-	code, out, _ = l.run("apply", "-f", file, "--timeout", "1ns", "-o", "json")
-	if code != ui.ExitFailed || !strings.Contains(out, `"converged":false`) {
-		t.Errorf("exit %d:\n%s", code, out)
+	code, out, stderr = l.run("apply", "-f", file, "--timeout", "1ns", "-o", "json")
+	if code != ui.ExitFailed || strings.Contains(out, `"converged":true`) || !strings.Contains(stderr, "Nothing was begun") {
+		t.Errorf("exit %d:\n%s%s", code, out, stderr)
 	}
 	wantText(t, l.must("apply", "-f", file), `^Done: 3 objects`)
 }
