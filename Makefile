@@ -189,10 +189,10 @@ release-snapshot release-terraform image: export COMMIT := $(COMMIT)
 release-snapshot release-terraform image: export BUILT := $(BUILT)
 release-snapshot: export ROOT := $(CURDIR)
 release-snapshot: ## all of a release but publishing it, into dist: archives, deb, rpm, checksums, SBOMs (building goreleaser takes some minutes the first time)
-	$(RELEASE) goreleaser release --snapshot --clean --skip=sign
+	$(RELEASE) goreleaser release --timeout 6h --snapshot --clean --skip=sign
 
 release-terraform: ## all of a release of the Terraform provider but publishing it, into dist/terraform: zip archives, manifest, checksums, and docs as registries read them
-	$(RELEASE) goreleaser release --snapshot --clean --skip=sign -f .goreleaser.terraform.yaml
+	$(RELEASE) goreleaser release --timeout 6h --snapshot --clean --skip=sign -f .goreleaser.terraform.yaml
 	cp -R terraform/docs dist/terraform/docs
 	cp terraform-registry-manifest.json dist/terraform/terraform-provider-proxplane_$(NUMBER)_manifest.json
 

@@ -113,7 +113,7 @@ func (p *planner) removes(volume string) bool {
 	return slices.ContainsFunc(p.have.Left, func(l model.Left) bool { return slices.Contains(l.Removable(), volume) })
 }
 
-// whyLeft says how a disk came to be left, and what its end means.
+// whyLeft returns how a disk was left, and what its removal means.
 func whyLeft(l model.Left, volume string) (why string, e Effect) {
 	switch {
 	case l.Half() && model.CloudInitVolume(volume):
