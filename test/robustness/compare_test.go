@@ -93,10 +93,14 @@ func hasSeed(st *pvesim.State, vm *pvesim.VM, storage string) bool {
 	return false
 }
 
-// free reports whether nothing holds a machine on its node: no disk that it has, or gets at its next start, is on that
-// alone, and there are CPUs enough on all others.
+// free reports whether nothing holds a machine on its node: no disk that it or one of its snapshots has, or that it gets at its next
+// start, is on that alone, and there are CPUs enough on all others.
 func free(st *pvesim.State, vm *pvesim.VM) bool {
-	for _, conf := range []pvesim.Conf{vm.Conf, vm.Pending} {
+	confs := []pvesim.Conf{vm.Conf, vm.Pending}
+	for _, snap := range vm.Snaps {
+		confs = append(confs, snap.Conf)
+	}
+	for _, conf := range confs {
 		for slot, value := range conf {
 			storage, _, ok := strings.Cut(value, ":")
 			if ok && isDrive(slot) && !st.Storages[storage].Shared() {
