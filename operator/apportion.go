@@ -36,6 +36,7 @@ func apportion(objects []object, names record, parts manifest.Parts, lent map[mo
 	for _, w := range parts.Wanted {
 		work[w.Provider] = assign(w, all)
 	}
+	doubtEmpty(all, objects)
 	holdProviders(all, objects)
 	return all, work
 }

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"fmt"
 	"slices"
 
 	api "github.com/proxplane/proxplane/api/infra/v1beta1"
@@ -36,6 +37,26 @@ func holdProviders(all map[model.Key]found, objects []object) {
 				all[key] = p
 			}
 		}
+	}
+}
+
+// doubtEmpty notes of objects that want no machine, and have had some, that their Provider can't say whether these are gone.
+func doubtEmpty(all map[model.Key]found, objects []object) {
+	for _, o := range objects {
+		f := all[keyOf(o)]
+		if !f.group || len(f.members) > 0 || neverMade(o) {
+			continue
+		}
+		_, _, on := leftOn(o)
+		for _, name := range on {
+			switch p, there := all[model.Key{Kind: "Provider", Namespace: o.GetNamespace(), Name: name}]; {
+			case !there:
+				f.provider = fmt.Sprintf("there is no Provider %s, so it isn't known whether the machines that it had are gone", name)
+			case p.problem != "":
+				f.provider = fmt.Sprintf("Provider %s can't be used: %s", name, p.problem)
+			}
+		}
+		all[keyOf(o)] = f
 	}
 }
 

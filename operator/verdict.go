@@ -27,7 +27,7 @@ func (e entry) verdict(kind string) (status.Verdict, bool) {
 		return status.Kubernetes.Of(plan.Object{}), true
 	case e.found.early, e.found.short:
 		return status.Verdict{}, false
-	case len(e.outcomes) < e.found.tellers() && e.found.provider != "":
+	case e.found.provider != "" && (len(e.outcomes) < e.found.tellers() || e.found.group && len(e.found.members) == 0):
 		return status.Verdict{State: model.StateBlocked, Reason: model.ReasonProvider, Message: e.found.provider}, true
 	case len(e.outcomes) < e.found.tellers():
 		return status.Verdict{}, false
