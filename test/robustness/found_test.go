@@ -43,7 +43,7 @@ func TestSeedsThatFoundSomethingByHand(t *testing.T) {
 }
 
 // foundByNeighbour are the seeds that have found something with a neighbour beside them.
-var foundByNeighbour = []uint64{334, 1119000220, 9100000391, 9200000900}
+var foundByNeighbour = []uint64{334, 1119000220, 9100000391, 9200000900, 6612041046}
 
 func TestNeighbourSeedsThatFoundSomething(t *testing.T) {
 	for _, seed := range foundByNeighbour {

@@ -85,12 +85,18 @@ func (o *others) restore(id int, archive string) bool {
 	if !o.do(http.MethodPost, "/nodes/"+node+"/qemu", pve.Params{"vmid": strconv.Itoa(id), "archive": archive, "force": "1"}) {
 		o.run.restoreEnds(id) // the answer may have been lost, and the backup is needed until then
 	}
-	if o.ownerOf(id) == (model.Owner{}) && o.nodeOf(id) != "" {
+	if o.ownerOf(id) == (model.Owner{}) && o.nodeOf(id) != "" && !o.comes(id) {
 		// It has failed halfway. Whose the machine was is known to nobody but them.
 		o.ruins(id)
 		o.run.watch.adopt(id)
 	}
 	return true
+}
+
+// comes reports whether somebody is just making a machine, which may be ours.
+func (o *others) comes(id int) (comes bool) {
+	o.run.sim.Do(func(s *pvesim.State) { comes = s.VMs[id] != nil && s.VMs[id].Conf["lock"] == "clone" })
+	return comes
 }
 
 // restoreEnds waits until no restore of a machine runs.
