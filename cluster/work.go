@@ -173,6 +173,9 @@ func (w *Work) makeNodes(ctx context.Context, c *Cluster, r Record, token string
 		return c, err
 	}
 	if err := w.apply(ctx, want); err != nil {
+		if now, found := w.madeMeanwhile(ctx, c); found {
+			return w.makeNodes(ctx, now, r, token, nodes)
+		}
 		return c, err
 	}
 	knew := c
@@ -189,6 +192,16 @@ func (w *Work) makeNodes(ctx context.Context, c *Cluster, r Record, token string
 		return c, err
 	}
 	return w.writeRecord(ctx, c, r)
+}
+
+// madeMeanwhile finds a cluster whose first control plane somebody else has made at the same time, with another token:
+// it is left as it is then.
+func (w *Work) madeMeanwhile(ctx context.Context, c *Cluster) (*Cluster, bool) {
+	if c.begun() || ctx.Err() != nil || w.Site.Observer().Refresh(ctx, 0) != nil {
+		return nil, false
+	}
+	now, err := Find(ctx, w.Site, w.In, c.Name)
+	return now, err == nil && now.begun()
 }
 
 // others reports whether a cluster has a control plane beside a machine.
