@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -82,5 +81,5 @@ func (w part) has(o model.Owner) bool {
 func common(ctx context.Context, a map[string]schema.Attribute) {
 	a["id"] = schema.StringAttribute{Computed: true, Description: "Whose it is: the set and its name. It ends with (unfinished) where a creation has failed half-way and goes on with the next apply."}
 	a["drift"] = schema.ListAttribute{Computed: true, ElementType: types.StringType, Description: "What differs in Proxmox from what this resource says, since somebody has changed it there. Applying changes it back."}
-	a["timeouts"] = timeouts.Attributes(ctx, timeouts.Opts{Create: true, Update: true, Delete: true})
+	a["timeouts"] = timeLimits(ctx)
 }

@@ -124,3 +124,52 @@ func TestWrongValuesAreToldByTheirAttributes(t *testing.T) {
 		}
 	}
 }
+
+// What an attribute can't be is said in our words when a configuration is validated, and isn't called a defect of the provider.
+func TestValuesThatNoAttributeCanHaveAreToldWhenValidated(t *testing.T) {
+	c := start(t)
+	for _, wrong := range []struct {
+		kind string
+		more values
+		want string
+	}{
+		{"proxplane_virtual_machine", values{"replicas": 1.5}, "replicas isn't right: Want a whole number, have 1.5."},
+		{"proxplane_virtual_machine", values{"replicas": 1e30}, "replicas isn't right: Want a whole number, have 1e+30."},
+		{"proxplane_virtual_machine", values{"vmids": []any{100, 100.5}}, "vmids[1] isn't right: Want a whole number, have 100.5."},
+		{"proxplane_virtual_machine", values{"class": values{"cpus": 0.5, "memory": "1Gi"}}, "class.cpus isn't right: Want a whole number, have 0.5."},
+		{"proxplane_virtual_machine", values{"networks": []any{values{"name": "lan", "vlan": 1.5}}}, "networks[0].vlan isn't right: Want a whole number, have 1.5."},
+		{"proxplane_virtual_machine", values{"timeouts": values{"create": "-1s"}}, `timeouts.create isn't right: Want a duration above 0, such as "90s" or "1h30m", have "-1s".`},
+		{"proxplane_virtual_machine", values{"timeouts": values{"update": "0s"}}, `timeouts.update isn't right`},
+		{"proxplane_image", values{"name": "a", "source": "b", "timeouts": values{"delete": "soon"}}, `timeouts.delete isn't right`},
+		{"proxplane_snapshot", values{"name": "a", "vmid": 100.5}, "vmid isn't right: Want a whole number"},
+		{"proxplane_virtual_machine", values{"replicas": unknown{}, "timeouts": values{"create": unknown{}}}, ""},
+		{"proxplane_virtual_machine", values{"replicas": 2, "timeouts": values{"create": "90s"}}, ""},
+	} {
+		config := maps.Clone(wrong.more)
+		if wrong.kind == "proxplane_virtual_machine" {
+			config = small("web")
+			maps.Copy(config, wrong.more)
+		}
+		resp, err := c.server.ValidateResourceConfig(t.Context(), &tfprotov6.ValidateResourceConfigRequest{TypeName: wrong.kind, Config: packed(c, c.types[wrong.kind], valueOf(c.types[wrong.kind], config))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := told(resp.Diagnostics)
+		if said.failed != (wrong.want != "") || !strings.Contains(said.text, wrong.want) || strings.Contains(said.text, "error in the provider") {
+			t.Errorf("%s: want %q, have %s", wrong.kind, wrong.want, said)
+		}
+	}
+	for want, more := range map[string]values{
+		"tags: [1] is null: leave it out":     {"tags": []any{"a", nil}},
+		"networks: [0] is null: leave it out": {"networks": []any{nil}},
+		"vmids: [0] is null: leave it out":    {"vmids": []any{nil}},
+		"replicas: want a whole number":       {"replicas": 1.5}, // which wasn't known when it was validated
+		"networks: [0]: vlan: want a whole":   {"networks": []any{values{"name": "lan", "vlan": 1.5}}},
+	} {
+		config := small("web")
+		maps.Copy(config, more)
+		if _, said := c.plan(c.none("proxplane_virtual_machine"), config); !said.failed || !strings.Contains(said.text, want) {
+			t.Errorf("want %q, have %s", want, said)
+		}
+	}
+}

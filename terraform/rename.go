@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/numberplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -140,9 +140,9 @@ func sketch(kind string, raw tftypes.Value) (w part, named bool) {
 
 // ofAnother: a snapshot of another machine is another snapshot. One that isn't known yet is likely the same: to replace it would lose what
 // it is for.
-func ofAnother() planmodifier.Int64 {
+func ofAnother() planmodifier.Number {
 	const text = "Another VMID is another snapshot."
-	return int64planmodifier.RequiresReplaceIf(func(_ context.Context, req planmodifier.Int64Request, resp *int64planmodifier.RequiresReplaceIfFuncResponse) {
+	return numberplanmodifier.RequiresReplaceIf(func(_ context.Context, req planmodifier.NumberRequest, resp *numberplanmodifier.RequiresReplaceIfFuncResponse) {
 		resp.RequiresReplace = !req.PlanValue.IsUnknown()
 	}, text, text)
 }

@@ -3,6 +3,7 @@ package terraform
 import (
 	provider "github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -21,7 +22,7 @@ func (f field) attribute() schema.Attribute {
 	optional := !f.required
 	switch f.shape {
 	case integer:
-		return schema.Int64Attribute{Required: f.required, Optional: optional, Description: f.about}
+		return schema.NumberAttribute{Required: f.required, Optional: optional, Description: f.about, Validators: []validator.Number{wholeNumbers{}}}
 	case number:
 		return schema.Float64Attribute{Required: f.required, Optional: optional, Description: f.about}
 	case boolean:
@@ -32,12 +33,12 @@ func (f field) attribute() schema.Attribute {
 		if f.item.shape == object {
 			return schema.ListNestedAttribute{Required: f.required, Optional: optional, Description: f.about, NestedObject: schema.NestedAttributeObject{Attributes: attributes(f.item.fields)}}
 		}
-		return schema.ListAttribute{Required: f.required, Optional: optional, Description: f.about, ElementType: f.item.element()}
+		return schema.ListAttribute{Required: f.required, Optional: optional, Description: f.about, ElementType: f.item.element(), Validators: []validator.List{wholeNumbers{}}}
 	case mapping:
 		if f.item.shape == object {
 			return schema.MapNestedAttribute{Required: f.required, Optional: optional, Description: f.about, NestedObject: schema.NestedAttributeObject{Attributes: attributes(f.item.fields)}}
 		}
-		return schema.MapAttribute{Required: f.required, Optional: optional, Description: f.about, ElementType: f.item.element()}
+		return schema.MapAttribute{Required: f.required, Optional: optional, Description: f.about, ElementType: f.item.element(), Validators: []validator.Map{wholeNumbers{}}}
 	}
 	return schema.StringAttribute{Required: f.required, Optional: optional, Description: f.about, WriteOnly: f.secret, Sensitive: f.secret}
 }
@@ -46,7 +47,7 @@ func (f field) attribute() schema.Attribute {
 func (f field) element() attr.Type {
 	switch f.shape {
 	case integer:
-		return types.Int64Type
+		return types.NumberType
 	case number:
 		return types.Float64Type
 	case boolean:
@@ -71,7 +72,7 @@ func settings(fields []field) map[string]provider.Attribute {
 func (f field) setting() provider.Attribute {
 	switch f.shape {
 	case integer:
-		return provider.Int64Attribute{Optional: true, Description: f.about}
+		return provider.NumberAttribute{Optional: true, Description: f.about, Validators: []validator.Number{wholeNumbers{}}}
 	case number:
 		return provider.Float64Attribute{Optional: true, Description: f.about}
 	case boolean:
@@ -82,12 +83,12 @@ func (f field) setting() provider.Attribute {
 		if f.item.shape == object {
 			return provider.ListNestedAttribute{Optional: true, Description: f.about, NestedObject: provider.NestedAttributeObject{Attributes: settings(f.item.fields)}}
 		}
-		return provider.ListAttribute{Optional: true, Description: f.about, ElementType: f.item.element()}
+		return provider.ListAttribute{Optional: true, Description: f.about, ElementType: f.item.element(), Validators: []validator.List{wholeNumbers{}}}
 	case mapping:
 		if f.item.shape == object {
 			return provider.MapNestedAttribute{Optional: true, Description: f.about, NestedObject: provider.NestedAttributeObject{Attributes: settings(f.item.fields)}}
 		}
-		return provider.MapAttribute{Optional: true, Description: f.about, ElementType: f.item.element()}
+		return provider.MapAttribute{Optional: true, Description: f.about, ElementType: f.item.element(), Validators: []validator.Map{wholeNumbers{}}}
 	}
 	return provider.StringAttribute{Optional: true, Description: f.about, Sensitive: f.secret}
 }

@@ -44,8 +44,8 @@ func newSnapshot() *snapshot {
 
 func (r *snapshot) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	a := attributes(r.fields)
-	vmid := a["vmid"].(schema.Int64Attribute)
-	vmid.PlanModifiers = []planmodifier.Int64{ofAnother()}
+	vmid := a["vmid"].(schema.NumberAttribute)
+	vmid.PlanModifiers = []planmodifier.Number{ofAnother()}
 	a["vmid"] = vmid
 	a["created"] = schema.StringAttribute{Computed: true, Description: "When it was taken, in RFC 3339."}
 	common(ctx, a)

@@ -87,10 +87,13 @@ func (f field) manifest(v tftypes.Value) (any, bool, error) {
 
 func (f field) list(items []tftypes.Value) (any, bool, error) {
 	out, known := make([]any, 0, len(items)), true
-	for _, item := range items {
+	for i, item := range items {
+		if item.IsNull() {
+			return nil, false, fmt.Errorf("[%d] is null: leave it out", i)
+		}
 		said, sure, err := f.item.manifest(item)
 		if err != nil {
-			return nil, false, err
+			return nil, false, fmt.Errorf("[%d]: %w", i, err)
 		}
 		out, known = append(out, said), known && sure
 	}
@@ -100,9 +103,12 @@ func (f field) list(items []tftypes.Value) (any, bool, error) {
 func (f field) mapping(items map[string]tftypes.Value) (any, bool, error) {
 	out, known := map[string]any{}, true
 	for name, item := range items {
+		if item.IsNull() {
+			continue // as an attribute that is null
+		}
 		said, sure, err := f.item.manifest(item)
 		if err != nil {
-			return nil, false, err
+			return nil, false, fmt.Errorf("%s: %w", name, err)
 		}
 		out[name], known = said, known && sure
 	}
@@ -121,7 +127,10 @@ func (f field) scalar(v tftypes.Value) (any, error) {
 			return nil, err
 		}
 		if f.shape == integer {
-			whole, _ := n.Int64()
+			whole, exact := n.Int64()
+			if exact != big.Exact { // which wasn't known when it was validated
+				return nil, fmt.Errorf("want a whole number, have %s", n.Text('g', 10))
+			}
 			return whole, nil
 		}
 		part, _ := n.Float64()
