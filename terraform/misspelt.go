@@ -9,7 +9,7 @@ import (
 	"github.com/proxplane/proxplane/terraform/written"
 )
 
-// ValidateConfig refuses misspelt names in objects. Terraform refuses those of a resource's own attributes, and drops those in their objects
+// ValidateConfig refuses misspelt names in objects, and warns of provider blocks with one set. Terraform refuses those of a resource's own attributes, and drops those in their objects
 // before a provider sees them: they are found in the files of the configuration, whose folder providers are started in.
 func (p *plugin) ValidateConfig(ctx context.Context, _ provider.ValidateConfigRequest, resp *provider.ValidateConfigResponse) {
 	const dropped = "\nTerraform drops names that an object doesn't have, so this one has no effect."
@@ -19,6 +19,10 @@ func (p *plugin) ValidateConfig(ctx context.Context, _ provider.ValidateConfigRe
 			continue
 		}
 		resp.Diagnostics.AddWarning("A nested attribute has no effect", f.String()+dropped)
+	}
+	for _, where := range written.SameSet(".", Name) {
+		resp.Diagnostics.AddWarning("Two provider blocks have one set", where+".\nEach block is a process of its own, which knows nothing of the resources of the other: two machines of one name would be one, and whichever resource is destroyed takes "+
+			"it away. Give each block a set of its own.")
 	}
 }
 

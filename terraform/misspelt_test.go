@@ -60,6 +60,44 @@ func TestMisspeltNamesInObjectsAreRefused(t *testing.T) {
 	}
 }
 
+// Of two provider blocks, each is a process of its own: two machines of one name aren't noticed when planning.
+func TestProviderBlocksWithOneSetAreTold(t *testing.T) {
+	const one = "provider \"proxplane\" {\n  set = \"one\"\n}\n"
+	for text, want := range map[string]string{
+		one: "",
+		one + strings.Replace(one, "set", "alias = \"b\"\n  set", 1):                                                         "Two provider blocks have one set: main.tf:1 and main.tf:4: set = \"one\"",
+		one + strings.Replace(one, `set = "one"`, `alias = "b"`+"\n  set = \"two\"", 1):                                      "",
+		one + strings.Replace(one, `set = "one"`, `alias = "b"`+"\n  set = \"one\"\n  endpoint = \"https://other:8006\"", 1): "",
+		one + strings.Replace(one, `set = "one"`, `alias = "b"`+"\n  set = var.set", 1):                                      "",
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Chdir(dir)
+		server, err := providerserver.NewProtocol6WithError(terraform.New("test")())()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := all.Provider.ValueType()
+		empty, err := tfprotov6.NewDynamicValue(kind, valueOf(kind, values{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := server.ValidateProviderConfig(t.Context(), &tfprotov6.ValidateProviderConfigRequest{Config: &empty})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := told(resp.Diagnostics); out.failed || !strings.Contains(out.text, want) || want == "" && out.text != "" {
+			t.Errorf("%s\nwant %q, have %q", text, want, out)
+		}
+	}
+}
+
 // Of manifests, it is said in which line of which object something is wrong, also by what needs the provider's block.
 func TestWrongManifestsAreToldWithTheirLines(t *testing.T) {
 	c := start(t)
