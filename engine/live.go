@@ -81,6 +81,9 @@ func (r *run) resume() {
 	}
 	early := r.live.trouble.early()
 	r.live.trouble = nil
+	if early {
+		r.live.next = time.Now().Add(restPeriod) // everything was listed just now
+	}
 	for _, o := range r.order {
 		o.last = view{}
 		if o.phase.pending() {

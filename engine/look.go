@@ -78,6 +78,7 @@ func (e *Engine) questions(l plan.Look) []question {
 		}
 	}
 	every("bridges of", l.Bridges, e.observer.Bridges)
+	every("disks on", l.Disks, e.observer.Disks)
 	every("storages of", l.Storages, e.observer.Storages)
 	every("mappings of", l.Mappings, e.observer.Mappings)
 	every("what is at", l.URLs, e.observer.URL)

@@ -92,7 +92,7 @@ func (e *Engine) seemUpToDate(want model.Desired, known *standing) (list []plan.
 		machines[v.Owner.Key] = !v.Deleted
 	}
 	for _, o := range e.plan(want, known).Objects {
-		o.Look.Volumes = false // lists of storages are for machines whose configs are read
+		o.Look.Volumes, o.Look.Disks = false, nil // lists of storages are for machines whose configs are read
 		if machines[o.Owner.Key] && o.VMID != 0 && !o.Gone && o.Ready() && len(o.Notes) == 0 {
 			list = append(list, o)
 		}

@@ -178,6 +178,8 @@ const (
 	firstList = time.Second
 	lastList  = 10 * time.Second
 	listSoon  = 200 * time.Millisecond
+	// justListed is how old lists may be with which a session begins: somebody has planned with them a moment ago.
+	justListed = 2 * time.Second
 )
 
 // listBy asks for a list at a time, or earlier.
@@ -217,8 +219,12 @@ func (r *run) listSoon() { r.listBy(time.Now().Add(listSoon)) }
 func (r *run) list() {
 	r.listing, r.listDue = true, time.Time{}
 	r.listPause = min(r.listPause*3/2, lastList)
+	age := time.Duration(0)
+	if r.live != nil && r.live.trouble.early() {
+		age = justListed
+	}
 	r.callIdle(func() func() {
-		err := r.e.observer.Refresh(r.ctx, 0)
+		err := r.e.observer.Refresh(r.ctx, age)
 		return func() {
 			r.listing = false
 			if err == nil {

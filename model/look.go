@@ -15,6 +15,7 @@ type Look struct {
 	HA        bool
 	Firewall  bool     // what rules of firewalls may refer to
 	Volumes   bool     // the disks on the storages
+	Disks     []string // the disks on the storages of these nodes; "": on those that nodes share
 	Left      bool     // what tasks of ours have left
 	Bridges   []string // of these nodes
 	Storages  []string // of these nodes, at present
@@ -47,7 +48,7 @@ func (l *Look) Wholes() []LookPart[bool] {
 
 // Names returns the parts that are about something by its name: nodes, kinds, paths.
 func (l *Look) Names() []LookPart[[]string] {
-	return []LookPart[[]string]{{"bridges", &l.Bridges}, {"storages", &l.Storages}, {"mappings", &l.Mappings}, {"rights", &l.Rights},
+	return []LookPart[[]string]{{"bridges", &l.Bridges}, {"storages", &l.Storages}, {"mappings", &l.Mappings}, {"rights", &l.Rights}, {"disks", &l.Disks},
 		{"URLs", &l.URLs}, {"groups", &l.Groups}}
 }
 

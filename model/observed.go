@@ -27,6 +27,9 @@ type Observed struct {
 	Files map[string]File
 	// Volumes are the disks on the storages; nil: not read.
 	Volumes Volumes
+	// Disks are the same on the storages of the nodes that were asked, and under "" on those that nodes share; while Volumes
+	// isn't read.
+	Disks map[string]Volumes
 	// Snippets are the snippets on storages; nil: not read.
 	Snippets map[string]File
 	// Dirs are the directory mappings, by name; nil: not read. There are none

@@ -16,7 +16,7 @@ func (o *Observer) merge(at time.Time, list []pve.Resource, tasks []pve.TaskInfo
 	o.begun, o.have.Listed = at, at
 	o.have.Nodes, o.have.Storages, o.have.Pools = nodesOf(list), storagesOf(list), poolsOf(list)
 	o.forgetFacts(at)
-	o.have.Volumes = nil // they matter to the plan that asks for them
+	o.have.Volumes, o.have.Disks = nil, nil // they matter to the plan that asks for them
 	o.fillRooms()
 	o.doubtFiles()
 	o.lateFiles(at, tasks)

@@ -43,7 +43,7 @@ func (o *Observer) Gone(vmid int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.gone[vmid] = time.Now()
-	o.have.Volumes = nil // its disks have gone with it, and linked clones of others' are no more
+	o.have.Volumes, o.have.Disks = nil, nil // its disks have gone with it, and linked clones of others' are no more
 	o.noteID(vmid, false, time.Now())
 	delete(o.records, vmid)
 	o.put(vmid)

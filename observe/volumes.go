@@ -16,9 +16,26 @@ import (
 // first-boot data. Storages that can't be read are left out.
 func (o *Observer) Volumes(ctx context.Context) error {
 	var ask []place
-	begun := time.Now()
 	o.View(func(have *model.Observed) { ask = places(have, "images") })
-	ask = append(ask, o.seedPlaces()...)
+	return o.disksAt(ctx, append(ask, o.seedPlaces()...), func(all model.Volumes) { o.have.Volumes = all })
+}
+
+// Disks reads the disks on the storages of a node; "": on those that nodes share. Storages that can't be read are left out.
+func (o *Observer) Disks(ctx context.Context, node string) error {
+	var ask []place
+	o.View(func(have *model.Observed) {
+		for _, p := range places(have, "images") {
+			if shared := have.Storages[p.storage].Shared; shared && node == "" || !shared && p.node == node {
+				ask = append(ask, p)
+			}
+		}
+	})
+	return o.disksAt(ctx, ask, func(all model.Volumes) { o.have.Disks = keep(o.have.Disks, node, all) })
+}
+
+// disksAt reads the disks at some places, and hands them to a function that takes them over.
+func (o *Observer) disksAt(ctx context.Context, ask []place, take func(model.Volumes)) error {
+	begun := time.Now()
 	all := model.Volumes{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -56,7 +73,7 @@ func (o *Observer) Volumes(ctx context.Context) error {
 			return nil // the list may have disks of a guest that was destroyed meanwhile: whoever needs it asks again
 		}
 	}
-	o.have.Volumes = all
+	take(all)
 	return nil
 }
 

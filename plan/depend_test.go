@@ -267,7 +267,7 @@ func TestAGroupLeavesThoseAloneThatHaveBecomeObjectsOfTheirOwn(t *testing.T) {
 
 // everything is all that can be read.
 func (w *world) everything(want model.Desired) Look {
-	look := Look{Files: true, Snippets: true, Dirs: true, HA: true, Rights: []string{"/vms"}}
+	look := Look{Files: true, Snippets: true, Dirs: true, HA: true, Rights: []string{"/vms"}, Bridges: model.NamesOf(w.Nodes)}
 	for id := range w.Guests {
 		look.Configs, look.Snapshots, look.Agents, look.Status = append(look.Configs, id), append(look.Snapshots, id), append(look.Agents, id), append(look.Status, id)
 	}

@@ -234,8 +234,10 @@ func machineTroubles() (list troubles) {
 	})
 	list.add("a disk of its VMID is there", func(w *world, _ *model.Desired) {
 		w.seeing(func(o *model.Observed) {
-			if o.Volumes != nil {
-				o.Volumes["nfs"] = append(o.Volumes["nfs"], model.Volume{ID: "nfs:5600/vm-5600-disk-7.qcow2", Node: "pve1", VMID: 5600})
+			for _, on := range []model.Volumes{o.Volumes, o.Disks[""]} {
+				if on != nil {
+					on["nfs"] = append(on["nfs"], model.Volume{ID: "nfs:5600/vm-5600-disk-7.qcow2", Node: "pve1", VMID: 5600})
+				}
 			}
 		})
 	})

@@ -56,6 +56,10 @@ func TestEveryKindOfLookCounts(t *testing.T) {
 	if !(Look{}).Empty() {
 		t.Error("no look counts as one")
 	}
+	if whole := (Plan{Objects: []Object{{Look: sum}}}).Look(); !whole.Volumes || len(whole.Disks) > 0 {
+		t.Errorf("disks are read twice: %v", whole.Disks)
+	}
+	sum.Volumes = false
 	planned := Plan{Objects: []Object{{Look: sum}, {Look: sum}}}.Look()
 	for i := range all.NumField() {
 		f := reflect.ValueOf(planned).Field(i)

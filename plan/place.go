@@ -40,8 +40,10 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, 
 	load := p.nodeLoad()
 	var good []spot
 	var no refusals
+	lacking := false // a node was asked for its bridges, and lacks one
 	free := map[string]int64{}
 	var look Look
+	later := map[string]Look{} // what matters only if a guest goes to that node
 	img := p.images[v.Source.Image]
 	for _, n := range p.nodesFor(v) {
 		src, reason := p.reach(n.Name, sources, spot{}.storage(full, v))
@@ -51,12 +53,24 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, 
 		if !reason.no() {
 			reason = p.fits(v, n, src, full || src != nil && p.copiedFull(v, src.guest), load, &look)
 		}
+		if !reason.no() {
+			var own Look
+			if bridge := p.lacksBridge(&own, bridgesOf(v.NICs), n.Name); bridge != "" {
+				reason, lacking = never("no bridge %s", bridge), true
+			}
+			later[n.Name] = own
+		}
 		if reason.no() {
 			no.add(n.Name, reason)
 			continue
 		}
 		free[n.Name] = load.free(n, v)
 		good = append(good, spot{node: n.Name, source: src, memory: memoryFrom(v, src)})
+	}
+	for _, n := range p.nodesFor(v) {
+		if lacking { // others may lack it, too
+			look.Add(later[n.Name])
+		}
 	}
 	if !look.Empty() {
 		return spot{}, nil, look
@@ -81,7 +95,7 @@ func (p *planner) place(v model.VM, sources []*source, full bool) (spot, *Wait, 
 	load.take(best.node, best.memory, v)
 	best.space = spaceFor(v, best.source, full || best.source != nil && p.copiedFull(v, best.source.guest))
 	load.fill(p, best.node, best.space)
-	return best, nil, Look{}
+	return best, nil, later[best.node]
 }
 
 // orMade returns the template of an image that can be made for a node, where there is none in reach.
@@ -218,9 +232,6 @@ func (p *planner) fits(v model.VM, n *model.Node, src *source, full bool, load *
 	}
 	if why := p.room(v, n.Name, src, full, look); why.no() {
 		return why
-	}
-	if bridge := p.lacksBridge(look, bridgesOf(v.NICs), n.Name); bridge != "" {
-		return never("no bridge %s", bridge)
 	}
 	return unfit{}
 }

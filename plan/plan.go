@@ -211,9 +211,12 @@ func (p Plan) Look() Look {
 	l.Status = slices.Compact(l.Status)
 	slices.Sort(l.Ready)
 	l.Ready = slices.Compact(l.Ready)
-	for _, names := range []*[]string{&l.Bridges, &l.Storages, &l.Mappings, &l.Rights} {
+	for _, names := range []*[]string{&l.Bridges, &l.Storages, &l.Mappings, &l.Rights, &l.Disks} {
 		slices.Sort(*names)
 		*names = slices.Compact(*names)
+	}
+	if l.Volumes {
+		l.Disks = nil // they are among those
 	}
 	slices.Sort(l.IDs)
 	l.IDs = slices.Compact(l.IDs)

@@ -26,10 +26,12 @@ func (p *planner) inspect(out *Plan) {
 		vmid, asks := p.inspected(o, v)
 		switch {
 		case vmid == 0:
+		case asks && p.have.Volumes == nil && o.Node != "":
+			p.noteOrphansAt(o, vmid, o.Node, "")
 		case p.have.Volumes == nil:
 			o.Look.Volumes = true
 		case asks:
-			p.noteOrphans(o, vmid)
+			p.noteOrphans(o, vmid, p.have.Volumes.Of(vmid))
 		default:
 			o.noteUnnamed(p.have.Guests[vmid])
 		}
@@ -67,9 +69,24 @@ func (p *planner) orphans(volumes []model.Volume) []string {
 	return list
 }
 
+// noteOrphansAt does so for the disks that a guest's node can reach. Only there they are in the way of a new one.
+func (p *planner) noteOrphansAt(o *Object, vmid int, nodes ...string) {
+	var volumes []model.Volume
+	for _, node := range nodes {
+		at, read := p.have.Disks[node]
+		if !read {
+			o.Look.Disks = append(o.Look.Disks, node)
+		}
+		volumes = append(volumes, at.Of(vmid)...)
+	}
+	if o.Look.Empty() {
+		p.noteOrphans(o, vmid, volumes)
+	}
+}
+
 // noteOrphans mentions disks of an earlier guest with a VMID.
-func (p *planner) noteOrphans(o *Object, vmid int) {
-	if list := p.orphans(p.have.Volumes.Of(vmid)); len(list) > 0 {
+func (p *planner) noteOrphans(o *Object, vmid int, volumes []model.Volume) {
+	if list := p.orphans(volumes); len(list) > 0 {
 		o.note("disks of an earlier VM %d, which isn't there any more, are left: %s; they are kept: look what is on them, and remove them with pvesm free", vmid, strings.Join(list, ", "))
 	}
 }

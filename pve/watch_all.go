@@ -8,7 +8,7 @@ import "time"
 
 const (
 	// listTrust is how long the list is read without asking a node itself.
-	listTrust = time.Second
+	listTrust = 2 * time.Second
 	// listRoom is how many tasks of a node the list is sure to show: a node tells the others of 25, those that run first.
 	listRoom = 20
 	// listYoung is the age up to which a task may be missing from the list.

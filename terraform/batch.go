@@ -175,8 +175,8 @@ const (
 	// turn is how many more have their turn.
 	turn = 30
 	// probes is of how many new machines it is asked whether guests that these credentials can't see have their VMIDs. Credentials
-	// that see nothing of what was made before are found out by a few.
-	probes = 5
+	// that see nothing of what was made before are found out by one.
+	probes = 1
 )
 
 // picture is a new picture of Proxmox. Another minute goes on with other machines.

@@ -85,6 +85,12 @@ func (w *World) Observe(l model.Look) *model.Observed {
 	if l.Volumes {
 		o.Volumes = w.volumes()
 	}
+	for _, node := range l.Disks {
+		if o.Disks == nil {
+			o.Disks = map[string]model.Volumes{}
+		}
+		o.Disks[node] = w.disksOn(node)
+	}
 	o.Bridges, o.Rights, o.Mappings, o.URLs = map[string]map[string]bool{}, map[string]map[string]bool{}, map[string]map[string]bool{}, map[string]model.URLState{}
 	for names, to := range map[*[]string]map[string]map[string]bool{&l.Bridges: o.Bridges, &l.Rights: o.Rights, &l.Mappings: o.Mappings} {
 		for _, name := range *names {
@@ -117,6 +123,18 @@ func shown(g *model.Guest, l model.Look) *model.Guest {
 		seen.Firewall = firewallOf(g)
 	}
 	return &seen
+}
+
+// disksOn returns the disks on the storages of a node; "": on those that nodes share.
+func (w *World) disksOn(node string) model.Volumes {
+	on := model.Volumes{}
+	for name, list := range w.volumes() {
+		shared := w.Storages[name].Shared
+		if shared == (node == "") {
+			on[name] = slices.DeleteFunc(list, func(v model.Volume) bool { return !shared && v.Node != node })
+		}
+	}
+	return on
 }
 
 // volumes returns the disks on the storages.

@@ -130,7 +130,7 @@ func (r *report) targets() (list []figures.Target) {
 			most = 1.2
 		}
 		list = append(list, figures.AtMost(at+"time", ratio(m.wall, r.bound(m)), most, "× the bound"), figures.AtMost(at+"failed tasks", float64(m.failed), 0, ""))
-		if m.n >= 100 {
+		if m.n >= 20 {
 			list = append(list, figures.AtMost(at+"requests", float64(m.requests)/float64(m.n), 10, "a machine"))
 		}
 	}
