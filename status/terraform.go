@@ -23,6 +23,12 @@ var terraformAdvice = map[model.Do]func(model.Advice) string{
 	model.NameVMID: func(a model.Advice) string {
 		return fmt.Sprintf("if it is, say vmid = %d, else remove the marker from its notes", a.VMID)
 	},
+	model.ProveGuest: func(a model.Advice) string {
+		return fmt.Sprintf("if it is this machine, put the proof back by an import: say vmid = %d, take the resource out of the state (tofu state rm ADDRESS), and add an import block with id = \"%d\"", a.VMID, a.VMID)
+	},
+	model.ImportGuest: func(a model.Advice) string {
+		return fmt.Sprintf("choose another VMID, or adopt it with an import block: id = \"%d\"", a.VMID)
+	},
 	model.CheckBridge:   same("correct the bridge; proxplane describe node/NAME shows which there are"),
 	model.AllowCopies:   same(`let the image be copied to other nodes with image.copies = "auto", or make a template of the same name there`),
 	model.MakeDirectory: same("make the directory on the node (mkdir -p), or have placement name the nodes that have it"),

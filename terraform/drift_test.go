@@ -63,3 +63,39 @@ func driftOfAMachineWithASecret(t *testing.T, format, text string) {
 		t.Errorf("nothing says that the machine is there: %s", out)
 	}
 }
+
+// Somebody has written other notes over those with the proof whose a machine is. The way back is one of Terraform.
+func TestALostProofIsPutBackByAnImport(t *testing.T) {
+	c := start(t)
+	of := c.made(small("web"))
+	if err := c.sim.Touch(t.Context(), "web", "PUT", "/config", pve.Params{"description": "notes of people"}); err != nil {
+		t.Fatal(err)
+	}
+	c.connect(c.login())
+	id := c.vmids(of.state)[0]
+	_, said := c.plan(of, small("web"))
+	if want := fmt.Sprintf("say vmid = %d, take the resource out of the state (tofu state rm ADDRESS), and add an import block with id = \"%d\"", id, id); !said.failed || !strings.Contains(said.text, want) || strings.Contains(said.text, "proxplane import") {
+		t.Fatalf("want %q, have %s", want, said)
+	}
+	config := small("web")
+	config["vmid"] = id
+	if of, said = c.imported("proxplane_virtual_machine", fmt.Sprint(id)); said.failed {
+		t.Fatal(said)
+	}
+	if of, said = c.read(of); said.failed {
+		t.Fatal(said)
+	}
+	s, said := c.plan(of, config)
+	if said.failed {
+		t.Fatal(said)
+	}
+	if of, said = c.apply(s); said.failed {
+		t.Fatal(said)
+	}
+	if of, said = c.read(of); said.failed {
+		t.Fatal(said)
+	}
+	if s, said = c.plan(of, config); said.failed || c.changes(s) {
+		t.Errorf("a second plan isn't empty: %s", said)
+	}
+}
