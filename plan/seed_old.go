@@ -29,14 +29,15 @@ func (c *change) oldSeeds() int {
 			c.lookSeed(seed) // which is to be known, too
 		}
 		return 0
-	case len(c.g.Snapshots) > 0:
-		c.noteHeld(detached)
-		return 0
 	}
 	for _, seed := range detached {
 		if wait := c.uploading(seed); wait != nil && c.o.Wait == nil {
 			c.o.Wait = wait
 		}
+	}
+	if len(c.g.Snapshots) > 0 {
+		c.noteHeld(detached)
+		return 0
 	}
 	why := "newer first-boot data has taken its place"
 	if c.have.Marker.Dropped {

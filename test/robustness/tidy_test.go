@@ -80,6 +80,8 @@ func (r *run) whyLeft(st *pvesim.State, name string, v pvesim.Volume, missed map
 		return "the old volume of a disk that was moved when the process that had begun it was gone"
 	case r.unfinished(st, name):
 		return "first-boot data of a machine that can't be finished, whose marker names it"
+	case heldBySnapshots(st, name):
+		return "first-boot data that a snapshot may have, whose machine names it"
 	case v.Content == "import" && r.stuckTemplate(st):
 		return "the file of an image of which Proxmox left a half-made guest that says nobody's"
 	case r.late(name):
@@ -92,6 +94,18 @@ func (r *run) whyLeft(st *pvesim.State, name string, v pvesim.Volume, missed map
 		return "what others have left"
 	}
 	return ""
+}
+
+// heldBySnapshots reports whether a machine with snapshots names a file as its earlier first-boot data: a snapshot may have it in a
+// drive.
+func heldBySnapshots(st *pvesim.State, name string) bool {
+	for _, vm := range st.VMs {
+		_, m, ok := model.ParseDescription(vm.Conf["description"])
+		if ok && len(vm.Snaps) > 0 && slices.ContainsFunc(m.Old, func(volume string) bool { return strings.HasSuffix(name, "/"+volume) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // stuckTemplate reports whether there is a half-made guest, which may be the template that a file is
