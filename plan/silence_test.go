@@ -93,6 +93,7 @@ func wishes() map[string]wish {
 		}),
 		"VM.Hook":        ofVM(func(v *model.VM) { v.Hook = model.Text{{Fixed: "```proxplane\nvirtiofs: x\n```"}} }),
 		"VM.Power":       ofVM(func(v *model.VM) { v.Power = model.PowerOff }),
+		"VM.Entered":     {exempt: "it says which privileges its caller needs, and changes nothing of it"},
 		"VM.WaitAddress": {exempt: "it says what ready means"},
 		"VM.Place.Nodes": ofVM(func(v *model.VM) { v.Place.Nodes = []string{"pve3"} }),
 		"VM.Place.AntiAffinity": ofVM(func(v *model.VM) {
