@@ -71,6 +71,13 @@ func linkedTo(st *pvesim.State, template int) (ids []int) {
 			ids = append(ids, v.VMID)
 		}
 	}
+	for id, vm := range st.VMs { // somebody may have attached the base volume of an earlier template with its VMID
+		for slot, value := range vm.Conf {
+			if id != template && isDrive(slot) && strings.Contains(value, fmt.Sprintf("base-%d-disk-", template)) {
+				ids = append(ids, id)
+			}
+		}
+	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
