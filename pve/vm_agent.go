@@ -119,8 +119,3 @@ type fileReadParams struct {
 func (a Agent) ReadFile(ctx context.Context, path string) (GuestFile, error) {
 	return askAgent[GuestFile](ctx, a, http.MethodGet, "file-read", fileReadParams{path})
 }
-
-type fileWriteParams struct {
-	File    string  `pve:"file"`
-	Content *Secret `pve:"content"`
-}

@@ -159,12 +159,12 @@ func (t *topping) look(ctx context.Context, c *target.Site, kind string, names [
 		l := load{
 			Name: r.Name, Node: r.Node, VMID: r.VMID, State: r.Status, CPU: r.CPU, CPUs: int(r.MaxCPU), Memory: r.Memory, MemoryOf: r.MaxMemory, Uptime: r.Uptime,
 		}
-		switch {
-		case r.Type == "node":
+		switch r.Type {
+		case "node":
 			l.Name, l.Node, l.Disk, l.DiskOf = r.Node, "", r.Disk, r.MaxDisk
 			thereNodes = append(thereNodes, l.Name)
 			all.Nodes = append(all.Nodes, l)
-		case r.Type == "qemu":
+		case "qemu":
 			measured[r.VMID] = r
 		}
 	}

@@ -213,7 +213,7 @@ func Read(u *ui.UI, files []string) (*manifest.Set, error) {
 		return set, err
 	}
 	for _, path := range files {
-		inside, _ := manifest.Folders(path) //nolint:errcheck // the first error is the one to report
+		inside, _ := manifest.Folders(path) // the first error is the one to report
 		if len(inside) > 0 && !slices.Contains(inside, path) {
 			return nil, ui.Advise(err, fmt.Sprintf("Folders inside of it have some, such as %s: -R reads them, too.", inside[0]))
 		}

@@ -3,6 +3,7 @@ package ui
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -44,8 +45,10 @@ func CheckWritable(file string) error {
 func behind(file string) (at string, through bool, err error) {
 	info, err := os.Stat(file)
 	switch {
-	case err != nil: // there is none yet
+	case errors.Is(err, fs.ErrNotExist): // there is none yet
 		return file, false, nil
+	case err != nil:
+		return file, false, err
 	case info.IsDir():
 		return file, false, fmt.Errorf("%s is a folder; name a file", file)
 	case !info.Mode().IsRegular():
