@@ -89,7 +89,7 @@ customResources:
   nodeTemplate:
     default: {enabled: true, kind: ProxmoxUnmanagedTemplate, spec: {templateName: ubuntu-22-template}}
   nodeClass:
-    default: {enabled: true, spec: {instanceTemplateRef: {kind: ProxmoxUnmanagedTemplate, name: default}, bootDevice: {size: 30Gi}}}
+    default: {enabled: true, spec: {instanceTemplateRef: {kind: ProxmoxUnmanagedTemplate, name: default}, bootDevice: {size: 30Gi}, securityGroups: []}}
   nodePools:
     default:
       enabled: true
