@@ -3,7 +3,6 @@ package ui
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -45,10 +44,8 @@ func CheckWritable(file string) error {
 func behind(file string) (at string, through bool, err error) {
 	info, err := os.Stat(file)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // there is none yet
-		return file, false, nil
-	case err != nil:
-		return file, false, err
+	case err != nil: // there is none yet, or making it says why there can't be one
+		return file, false, nil //nolint:nilerr // see above
 	case info.IsDir():
 		return file, false, fmt.Errorf("%s is a folder; name a file", file)
 	case !info.Mode().IsRegular():
