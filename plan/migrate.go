@@ -238,8 +238,7 @@ func (p *planner) heldBySnapshots(c *change) string {
 		return ""
 	}
 	for _, seed := range c.have.Marker.Old {
-		name, _, _ := strings.Cut(seed, ":")
-		if s := p.have.Storages[name]; s != nil && !s.Shared && !model.SeedSnippets(seed) {
+		if s := p.have.Storages[model.StorageOf(seed)]; s != nil && !s.Shared && !model.SeedSnippets(seed) {
 			return seed
 		}
 	}

@@ -25,7 +25,7 @@ func (p *planner) occupied(o *Object, g *model.Guest, going bool) bool {
 	switch {
 	case g.Lock == "", g.Hibernated() && going:
 	case g.Hibernated():
-		o.wait(model.WaitLock, fmt.Sprintf("VM %d is suspended to disk, and can't be changed before it is started, which resumes it", g.VMID))
+		o.awaitResume(g)
 		return true
 	default:
 		o.wait(model.WaitLock, fmt.Sprintf("VM %d is locked (%s); if no task works on it, qm unlock %d on %s takes the lock away", g.VMID, g.Lock, g.VMID, g.Node))

@@ -35,5 +35,10 @@ func (p *planner) wake(o *Object, v model.VM, g *model.Guest) {
 		return
 	}
 	o.Steps, o.Refused = nil, nil
+	o.awaitResume(g)
+}
+
+// awaitResume makes an object wait until somebody has started its guest, which is suspended to disk.
+func (o *Object) awaitResume(g *model.Guest) {
 	o.wait(model.WaitLock, fmt.Sprintf("VM %d is suspended to disk, and can't be changed before it is started, which resumes it", g.VMID))
 }
